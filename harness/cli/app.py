@@ -1,0 +1,56 @@
+"""The commands: `python run.py [OPTIONS]` runs a scenario, `python run.py COMMAND` does the rest.
+
+Owns: names, help texts and the common options. Does not own: what a command does (its own module). Floor 5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from harness.cli.options import DEFAULT_SEED, scenario_options
+from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER, simulate
+from harness.config import list_scenarios
+from harness.simulation.provenance import project_version
+
+_HELP = """Reproduce, explain and measure KV-cache races.
+
+Without a command, runs one scenario: tool-call sessions over HTTP against a simulated prefill/decode pair, every
+reply judged. Exit codes: 0 clean, 1 corruption found, 2 your mistake, 3 environment, 4 could not judge, 130
+interrupted (what was done is kept)."""
+
+
+@click.group(invoke_without_command=True, help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--scenario", default=DEFAULT_SCENARIO, show_default=True, help="Name, or path of a TOML file.")
+@click.option("--seed", default=DEFAULT_SEED, show_default=True, type=click.IntRange(min=0), help="Root of all chance.")
+@click.option("--json", "json", is_flag=True, help="One JSON object on standard output, nothing else there.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--out", default=str(RUNS_FOLDER), show_default=True, metavar="DIR", help="Parent of the run folder.")
+@click.option("--trace", default=None, metavar="FILE", help="Write every operation of the machine to FILE.")
+@scenario_options
+@click.version_option(project_version(), prog_name="kvrace")
+@click.pass_context
+def app(context: click.Context, /, **arguments: Any) -> int | None:
+    if context.invoked_subcommand is not None:
+        return None
+    return simulate(arguments)
+
+
+@app.command("list", help="List the scenarios.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON array on standard output.")
+def list_command(is_json: bool) -> int:
+    lines = list_scenarios()
+    if is_json:
+        click.echo(_as_json([{"name": line.name, "expect": line.expect, "summary": line.summary} for line in lines]))
+        return 0
+    width = max(len(line.name) for line in lines)
+    for line in lines:
+        click.echo(f"{line.name:<{width}}  {line.expect:<10}  {line.summary}")
+    return 0
+
+
+def _as_json(value: object) -> str:
+    import json
+
+    return json.dumps(value)

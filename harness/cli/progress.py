@@ -1,0 +1,83 @@
+"""Progress of long work on standard error, in place on a terminal, a line now and then elsewhere.
+
+Owns: what it looks like. Does not own: when there is progress. Floor 5.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from harness.simulation.run import RunProgress
+
+_QUIET_STEPS = 10
+"""Where nobody watches a bar move, about this many lines say how far a run is."""
+
+
+RunWatcher = Callable[[RunProgress], None]
+
+
+@contextmanager
+def run_progress(*, is_quiet: bool) -> Iterator[RunWatcher]:
+    """Show the progress of one run: sessions, turns, corrupted so far."""
+    console = Console(file=sys.stderr)
+    if is_quiet:
+        yield _ignore
+    elif console.is_terminal:
+        with _bar(console) as progress:
+            yield _BarWatcher(progress)
+    else:
+        yield _LineWatcher()
+
+
+def _ignore(_: RunProgress) -> None:
+    """Nobody watches."""
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("turns"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("sessions ended {task.fields[sessions]}"),
+        TextColumn("corrupted turns {task.fields[corrupted]}", style="red"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+class _BarWatcher:
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("turns", total=None, sessions="0", corrupted=0)
+
+    def __call__(self, progress: RunProgress) -> None:
+        load = progress.load
+        self._bar.update(
+            self._task,
+            total=load.turns_total,
+            completed=load.turns_ended,
+            sessions=f"{load.sessions_ended}/{load.sessions_total}",
+            corrupted=progress.corrupted,
+        )
+
+
+class _LineWatcher:
+    def __init__(self) -> None:
+        self._next_turns = 0
+
+    def __call__(self, progress: RunProgress) -> None:
+        load = progress.load
+        if load.turns_ended < self._next_turns or load.turns_ended == 0:
+            return
+        self._next_turns = load.turns_ended + max(1, load.turns_total // _QUIET_STEPS)
+        print(
+            f"{load.turns_ended} of {load.turns_total} turns, {load.sessions_ended} of {load.sessions_total} sessions "
+            f"ended, {progress.corrupted} turns corrupted",
+            file=sys.stderr,
+        )

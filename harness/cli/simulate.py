@@ -1,0 +1,92 @@
+"""The main command: one scenario, one seed, one screen.
+
+Owns: its options and what it prints. Does not own: the run (`simulation`), the screen (`results.report`). Floor 5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from harness.cli.options import overrides_from
+from harness.cli.progress import RunWatcher, run_progress
+from harness.config import Scenario, load_scenario
+from harness.simulation.run import RunRequest, RunResult, Simulation
+from harness.simulation.tracing import trace_output
+from kernels.engine.shared import SharedModel
+from results.report.screen import screen
+from results.report.witness import first_corrupted
+
+DEFAULT_SCENARIO = "hicache_bf16"
+RUNS_FOLDER = Path("results") / "runs"
+INTERRUPTED = 130
+
+
+def simulate(arguments: Mapping[str, Any]) -> int:
+    """Run, print, and give the exit code. `arguments`: the command line's options by parameter name."""
+    overrides = overrides_from(arguments)
+    scenario = load_scenario(arguments["scenario"], overrides)
+    seed, is_json = int(arguments["seed"]), bool(arguments["json"])
+    print(f"seed {seed}, scenario {scenario.name}: {scenario.summary}", file=sys.stderr if is_json else sys.stdout)
+    sys.stdout.flush()
+    with run_progress(is_quiet=bool(arguments["quiet"])) as watch:
+        result = run_scenario(
+            scenario,
+            seed,
+            store=Path(arguments["out"]),
+            repeat=repeat_command(arguments["scenario"], seed, overrides),
+            watch=watch,
+            trace_file=arguments["trace"],
+        )
+    if is_json:
+        print(json.dumps(result.summary.as_json()))
+    else:
+        first = first_corrupted(result.turns, result.judgements)
+        Console(width=None if sys.stdout.isatty() else 100, highlight=False, soft_wrap=False).print(
+            screen(result.summary, result.manifest, first)
+        )
+    return INTERRUPTED if result.summary.partial else result.summary.exit_code()
+
+
+def run_scenario(
+    scenario: Scenario,
+    seed: int,
+    *,
+    store: Path | None,
+    repeat: str,
+    watch: RunWatcher,
+    trace_file: str | None = None,
+) -> RunResult:
+    """One run in an event loop of its own. Ctrl-C ends it early, and what was done is kept."""
+
+    async def run() -> RunResult:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, simulation.stop)
+        loop.add_signal_handler(signal.SIGTERM, simulation.stop)
+        return await simulation.run()
+
+    with trace_output(trace_file, scenario.name, seed) as trace:
+        request = RunRequest(scenario, seed, SharedModel(), store, repeat, trace, watch)
+        simulation = Simulation(request)
+        return asyncio.run(run())
+
+
+def repeat_command(scenario: str, seed: int, overrides: Mapping[str, str]) -> str:
+    """The command that repeats a run exactly."""
+    words = ["python", "run.py", "--scenario", scenario, "--seed", str(seed)]
+    for key, value in overrides.items():
+        if key.startswith("delays."):
+            words += ["--delay", f"{key.removeprefix('delays.')}={value}"]
+        elif key == "workload.sessions":
+            words += ["--sessions", value]
+        else:
+            words += ["--set", f"{key}={value}"]
+    return shlex.join(words)

@@ -1,0 +1,61 @@
+"""Where the two halves of a request meet: the bootstrap room.
+
+Owns: the rendezvous records and who is woken when. Does not own: pages, copies (handoff), HTTP. Floor 2c.
+Source: SGLang's disaggregation contract (facts/sglang.md section 4), in our own words: the decode half allocates its
+pages and names them; the prefill half is scheduled only then; after the forward it sends pages and a metadata row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernels.substrate.contract import Event, PageIds
+
+
+@dataclass(slots=True, eq=False)
+class Rendezvous:
+    """One room.
+
+    decode_pages: where the decode half wants the prompt's pages; None until it had room for them.
+    row: the metadata row that the decode half keeps for this request.
+    arrived: recorded behind the hand-off's last copy; None until the hand-off was enqueued.
+    first_token: what the metadata row carries.
+    cancelled: a half gave up; the other must let go of what it holds once no transfer is in flight.
+    """
+
+    room: int
+    decode_pages: PageIds | None = None
+    row: int | None = None
+    arrived: Event | None = None
+    first_token: int | None = None
+    cached_tokens: int = 0
+    cancelled: bool = False
+
+
+class Bootstrap:
+    """The rooms in use, and the doors to knock at when one of them has changed."""
+
+    def __init__(self) -> None:
+        self._rooms: dict[int, Rendezvous] = {}
+        self._listeners: list[Callable[[], None]] = []
+
+    def listen(self, wake: Callable[[], None]) -> None:
+        """Have `wake` called at every change; both engines listen."""
+        self._listeners.append(wake)
+
+    def meet(self, room: int) -> Rendezvous:
+        """The rendezvous of a room, made by whichever half comes first."""
+        return self._rooms.setdefault(room, Rendezvous(room))
+
+    def changed(self) -> None:
+        for wake in self._listeners:
+            wake()
+
+    def close(self, room: int) -> None:
+        """Forget a room; the record itself lives on with who still holds it."""
+        self._rooms.pop(room, None)
+
+    def __repr__(self) -> str:
+        waiting = sum(1 for meeting in self._rooms.values() if meeting.decode_pages is None)
+        return f"Bootstrap({len(self._rooms)} rooms, {waiting} without decode pages)"
