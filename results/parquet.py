@@ -1,0 +1,122 @@
+"""The tables of a closed run: turns and findings as Parquet, for pandas, DuckDB and friends.
+
+Owns: the columns. Nested things that a table would want as columns are flat (`machine_*`); free-form JSON is text.
+Does not own: the truth; that is the JSON lines, and `open_run` reads those. Floor 3. Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from results.findings import Judgement
+from results.lines import encode_line
+from results.records import MachineEvidence, TurnRecord
+
+_CALL = pa.struct([("id", pa.string()), ("name", pa.string()), ("arguments", pa.string())])
+_MACHINE = "machine_"
+_MACHINE_COLUMNS = tuple(column.name for column in fields(MachineEvidence))
+_MACHINE_TYPES = {"stale_sample": pa.string(), "late_us_max": pa.float64()}
+
+_TURN_COLUMNS = (
+    *((name, pa.int64()) for name in ("session", "turn", "group", "scheduled_ns", "sent_ns")),
+    *((name, pa.int64()) for name in ("first_token_ns", "finished_ns")),
+    *((name, pa.int64()) for name in ("prompt_tokens", "completion_tokens", "cached_tokens")),
+    *((name, pa.string()) for name in ("request_id", "finish_reason", "content", "error")),
+    ("tool_calls", pa.list_(_CALL)),
+    ("expected_name", pa.string()),
+    ("expected_arguments", pa.string()),
+    ("secrets", pa.list_(pa.string())),
+    *((_MACHINE + name, _MACHINE_TYPES.get(name, pa.int64())) for name in _MACHINE_COLUMNS),
+    *((name, pa.string()) for name in ("verdict", "kind", "origin")),
+)
+TURN_SCHEMA = pa.schema(_TURN_COLUMNS)
+
+FINDING_SCHEMA = pa.schema(
+    [
+        *((name, pa.int64()) for name in ("session", "turn")),
+        *((name, pa.string()) for name in ("oracle", "verdict", "kind", "severity", "reason", "span_field")),
+        *((name, pa.int64()) for name in ("span_begin", "span_end")),
+        ("span_text", pa.string()),
+    ]
+)
+
+
+def turn_table(turns: Iterable[TurnRecord], judgements: Iterable[Judgement]) -> pa.Table:
+    """One row a turn, with its verdict, kind and origin; without the raw text."""
+    judged = {judgement.key: judgement for judgement in judgements}
+    rows = [_turn_row(_storable(turn), judged.get(turn.key)) for turn in turns]
+    return pa.Table.from_pylist(rows, schema=TURN_SCHEMA)
+
+
+def finding_table(judgements: Iterable[Judgement]) -> pa.Table:
+    """One row a finding that is not OK."""
+    rows = [
+        {
+            "session": judgement.session,
+            "turn": judgement.turn,
+            "oracle": finding.oracle,
+            "verdict": finding.verdict,
+            "kind": finding.kind,
+            "severity": finding.severity,
+            "reason": finding.reason,
+            "span_field": finding.span and finding.span.field,
+            "span_begin": finding.span and finding.span.begin,
+            "span_end": finding.span and finding.span.end,
+            "span_text": finding.span and finding.span.text,
+        }
+        for judgement in msgspec.json.decode(encode_line(tuple(judgements)), type=tuple[Judgement, ...])
+        for finding in judgement.findings
+    ]
+    return pa.Table.from_pylist(rows, schema=FINDING_SCHEMA)
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    pq.write_table(table, path, compression="zstd")
+
+
+def read_turns(path: Path) -> list[TurnRecord]:
+    """The turns of a table, without the raw text, which is never in it."""
+    return [_turn(row) for row in pq.read_table(path).to_pylist()]
+
+
+def _storable(turn: TurnRecord) -> TurnRecord:
+    """The turn as it reads back from its line: Arrow, too, refuses half a surrogate pair."""
+    return msgspec.json.decode(encode_line(turn), type=TurnRecord)
+
+
+def _turn_row(turn: TurnRecord, judgement: Judgement | None) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.to_builtins(turn)
+    expected, machine = row.pop("expected"), row.pop("machine") or {}
+    row["expected_name"] = expected["name"]
+    row["expected_arguments"] = _json_text(expected["arguments"])
+    for name in _MACHINE_COLUMNS:
+        row[_MACHINE + name] = machine.get(name)
+    if machine:
+        row[_MACHINE + "stale_sample"] = _json_text(machine["stale_sample"])
+    if judgement is not None:
+        row |= {"verdict": judgement.verdict, "kind": judgement.kind, "origin": judgement.origin}
+    return row
+
+
+def _turn(row: dict[str, Any]) -> TurnRecord:
+    machine = {name: row.pop(_MACHINE + name) for name in _MACHINE_COLUMNS}
+    for name in ("verdict", "kind", "origin"):
+        del row[name]
+    if machine["batch"] is None:
+        row["machine"] = None
+    else:
+        row["machine"] = machine | {"stale_sample": msgspec.json.decode(machine["stale_sample"])}
+    arguments = msgspec.json.decode(row.pop("expected_arguments"))
+    row["expected"] = {"name": row.pop("expected_name"), "arguments": arguments}
+    return msgspec.convert(row | {"raw": None}, type=TurnRecord)
+
+
+def _json_text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
