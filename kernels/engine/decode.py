@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from kernels.engine.bootstrap import Bootstrap, Rendezvous
 from kernels.engine.evidence import RequestEvidence
 from kernels.engine.handoff import MetadataRows
@@ -60,6 +62,11 @@ class DecodeJob:
     given: int = 0
     is_aborted: bool = False
 
+    @property
+    def prompt_pages(self) -> PageIds:
+        assert self.meeting.decode_pages is not None, self
+        return self.meeting.decode_pages
+
     def usage(self) -> Usage:
         return Usage(len(self.prompt.tokens), self.given, self.meeting.cached_tokens)
 
@@ -101,6 +108,8 @@ class DecodeEngine:
         self._arriving: list[DecodeJob] = []
         self._running: list[DecodeJob] = []
         self._done = [machine.event(f"decode.done.r{rank}") for rank in range(len(streams))]
+        self._reads_of: tuple[int, ...] = ()
+        self._reads: list[list[Region]] = []
         self.steps = 0
         self._thread: HostThread = machine.spawn("decode", self._program())
         bootstrap.listen(self._thread.wake)
@@ -195,7 +204,7 @@ class DecodeEngine:
                 f"decode.join {job.request.request_id}",
                 duration_ns=JOIN_NS,
                 point=STEP_POINT,
-                reads=(*([row] if rank == 0 else []), *self._regions(self._pools[rank], job)),
+                reads=(*([row] if rank == 0 else []), *self._regions(self._pools[rank], [job])),
                 read_ns=JOIN_NS,
                 body=keep,
             )
@@ -209,21 +218,29 @@ class DecodeEngine:
         job.reply, job.reason = list(reply.pieces), reply.reason
         job.evidence.poisoned_reads = max(job.evidence.poisoned_reads, reply.poisoned_reads)
 
-    def _regions(self, pools: TierPools, job: DecodeJob) -> list[Region]:
-        """What a step of this request reads: every prompt page, and the trailing page of window and states.
+    def _regions(self, pools: TierPools, jobs: Sequence[DecodeJob]) -> list[Region]:
+        """What a step over these requests reads: every prompt page, and the trailing pages of window and states.
 
-        The index-K region comes first: it is the one that the reply is worked out from.
+        The index-K region comes first: it is the one that a reply is worked out from.
         """
-        assert job.meeting.decode_pages is not None
-        pages = job.meeting.decode_pages
+        tables = [job.prompt_pages for job in jobs]
+        pages = np.concatenate(tables)
+        trailing = np.concatenate([table[-1:] for table in tables])
         kinds = sorted(self._geometry.pool_kinds, key=lambda kind: kind != "index_k")
-        return [pools[kind].all_layers(pages[-1:] if kind in WINDOW_POOLS else pages) for kind in kinds]
+        return [pools[kind].all_layers(trailing if kind in WINDOW_POOLS else pages) for kind in kinds]
+
+    def _step_reads(self, rank: int) -> list[Region]:
+        """The same regions, step after step, for as long as the batch stays the same."""
+        members = tuple(id(job) for job in self._running)
+        if self._reads_of != members:
+            self._reads_of = members
+            self._reads = [self._regions(pools, self._running) for pools in self._pools]
+        return self._reads[rank]
 
     def _step(self) -> HostProgram:
         """One token for every running request."""
         for rank, stream in enumerate(self._streams):
-            regions = [region for job in self._running for region in self._regions(self._pools[rank], job)]
-            stream.launch("decode.step", duration_ns=self._spec.step_ns, point=STEP_POINT, reads=regions)
+            stream.launch("decode.step", duration_ns=self._spec.step_ns, point=STEP_POINT, reads=self._step_reads(rank))
             stream.record(self._done[rank])
         for done in self._done:
             yield Until(done)

@@ -212,6 +212,10 @@ class Readout:
 def running_tokens(model: RecallModel, reading: Reading, contexts: Words, position: int) -> tuple[int, ...]:
     """What the sum of the first 1, 2, 3, ... indexed layers would say. Returns: one token for each indexed layer."""
     queries = queries_at(contexts, position)
+    if len(reading.indexed) == 1:
+        # Layers that all say the same agree with any sum of them.
+        token = int(logits_of(model, indexed_output(model, reading.indexed[0], queries).values)[0].argmax())
+        return (token,) * reading.indexed_layer_count
     outputs = np.zeros((reading.indexed_layer_count, EMBEDDING_DIM), dtype=np.float32)
     for group in reading.indexed:
         outputs[list(group.layers)] = indexed_output(model, group, queries).values[0]
