@@ -1,0 +1,1 @@
+"""Load: what the sessions send and when. Floor 5."""

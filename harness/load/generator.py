@@ -1,0 +1,229 @@
+"""The load: every planned session as a task, all at once, turn after turn.
+
+Owns: when each request is sent, what becomes of its reply's times, and that each turn which ended has one record.
+Does not own: what is sent (`workload/`), how (`transport/`), the clock, or any judgement of a reply.
+Floor 5. Source: facts/feasibility.md (the conductor's protocol); the rest is ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.load.clock import Clock
+from harness.load.forks import ForkWaits
+from harness.load.names import ROLES, awake_key, half_key, request_keys, request_name
+from harness.load.workload.plan import SessionPlan
+from harness.transport.contract import ChatRequest, Reply, Stamps, Transport
+from kernels.errors import KVRaceError
+from results.records import MachineEvidence, TurnRecord
+
+Evidence = Callable[[str], MachineEvidence | None]
+"""What the machine knows of a request by its id, asked once the reply is there; None where it cannot be known."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """What all requests have in common. extra: further top-level fields of the body."""
+
+    model: str
+    max_tokens: int | None = None
+    stream: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How far it has come. turns_failed: turns without a whole reply, which are among turns_ended."""
+
+    sessions_total: int
+    turns_total: int
+    sessions_started: int = 0
+    sessions_ended: int = 0
+    turns_ended: int = 0
+    turns_failed: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        return self.turns_ended == self.turns_total
+
+
+class Generator:
+    """Runs once. A transport error ends its turn, and the session goes on with the next one.
+
+    on_turn: gets each record as soon as the turn has ended; an error that it raises (a full disk) ends the run.
+    on_progress: called after each start and end.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[SessionPlan],
+        transport: Transport,
+        clock: Clock,
+        *,
+        options: LoadOptions,
+        on_turn: Callable[[TurnRecord], None],
+        evidence: Evidence = lambda _: None,
+        on_progress: Callable[[LoadProgress], None] = lambda _: None,
+    ) -> None:
+        self._plans = plans
+        self._transport = transport
+        self._clock = clock
+        self._options = options
+        self._on_turn = on_turn
+        self._evidence = evidence
+        self._on_progress = on_progress
+        self._forks = ForkWaits(plans, clock)
+        self._turns_total = sum(len(plan.turns) for plan in plans)
+        self._origin_ns = 0
+        self._started = self._ended = self._turns = self._failed = 0
+        self._work: asyncio.Task[None] | None = None
+        self._is_stopped = False
+
+    def __repr__(self) -> str:
+        return f"Generator({self.progress})"
+
+    @property
+    def progress(self) -> LoadProgress:
+        return LoadProgress(
+            sessions_total=len(self._plans),
+            turns_total=self._turns_total,
+            sessions_started=self._started,
+            sessions_ended=self._ended,
+            turns_ended=self._turns,
+            turns_failed=self._failed,
+        )
+
+    def stop(self) -> None:
+        """End early, for instance on Ctrl-C: `run` returns, and what was done stays done."""
+        self._is_stopped = True
+        if self._work is not None:
+            self._work.cancel()
+
+    async def run(self) -> LoadProgress:
+        """Until every session is through, or `stop`. Times count from this call.
+
+        Raises: what `on_turn` raises; the conductor's errors.
+        """
+        self._origin_ns = self._clock.now_ns
+        # A task of its own, so that `stop` can be told from a cancellation of the caller.
+        self._work = asyncio.ensure_future(self._all_sessions())
+        if self._is_stopped:
+            self._work.cancel()
+        try:
+            await asyncio.wait([self._work])
+        except asyncio.CancelledError:
+            self._work.cancel()
+            await asyncio.wait([self._work])
+            raise
+        if not (self._work.cancelled() and self._is_stopped):
+            _raise_cause(self._work)
+        return self.progress
+
+    async def _all_sessions(self) -> None:
+        # Everybody joins before anybody runs, so that time cannot move past a session that has not begun.
+        for plan in self._plans:
+            self._clock.join(awake_key(plan.session))
+        async with asyncio.TaskGroup() as group:
+            for plan in self._plans:
+                group.create_task(self._session(plan), name=awake_key(plan.session))
+            group.create_task(self._clock.run(), name="clock")
+
+    async def _session(self, plan: SessionPlan) -> None:
+        awake = awake_key(plan.session)
+        try:
+            due_ns = await self._first_due_ns(plan)
+            for turn in range(len(plan.turns)):
+                await self._clock.sleep_until(due_ns, (plan.session, turn), awake=awake)
+                if turn == 0:
+                    self._started += 1
+                    self._on_progress(self.progress)
+                await self._turn(plan, turn, due_ns)
+                due_ns = self._clock.now_ns + plan.turns[turn].think_ns
+                self._forks.turn_ended(plan.session, turn)
+            self._ended += 1
+            self._on_progress(self.progress)
+        finally:
+            self._forks.session_ended(plan.session)
+            self._clock.leave(awake)
+
+    async def _first_due_ns(self, plan: SessionPlan) -> int:
+        parent_ended_ns = await self._forks.parent_ended_ns(plan)
+        if plan.fork is None or parent_ended_ns is None:
+            return self._origin_ns + plan.start_ns
+        return parent_ended_ns + plan.fork.delay_ns
+
+    async def _turn(self, plan: SessionPlan, turn: int, scheduled_ns: int) -> None:
+        name, awake = request_name(plan.session, turn), awake_key(plan.session)
+        options = self._options
+        request = ChatRequest(
+            request_id=name,
+            model=options.model,
+            messages=plan.messages(turn),
+            tools=plan.tools,
+            max_tokens=options.max_tokens,
+            stream=options.stream,
+            extra=options.extra,
+        )
+        sent_ns = self._clock.now_ns
+        for role in ROLES:
+            self._clock.hold(half_key(name, role))
+        self._clock.release(awake)
+        try:
+            reply = await self._transport.chat(request)
+        finally:
+            self._clock.hold(awake)
+            for key in request_keys(name):
+                self._clock.release(key)
+        self._turns += 1
+        self._failed += reply.error is not None
+        self._on_turn(self._record(plan, turn, reply, scheduled_ns=scheduled_ns, sent_ns=sent_ns))
+        self._on_progress(self.progress)
+
+    def _record(self, plan: SessionPlan, turn: int, reply: Reply, *, scheduled_ns: int, sent_ns: int) -> TurnRecord:
+        name, planned = request_name(plan.session, turn), plan.turns[turn]
+        times = self._times(reply)
+        usage = reply.usage
+        return TurnRecord(
+            session=plan.session,
+            turn=turn,
+            request_id=name,
+            group=plan.group,
+            scheduled_ns=scheduled_ns - self._origin_ns,
+            sent_ns=sent_ns - self._origin_ns,
+            first_token_ns=times.first_token_ns,
+            finished_ns=times.end_ns if reply.error is None else None,
+            prompt_tokens=usage.prompt_tokens if usage else None,
+            completion_tokens=usage.completion_tokens if usage else None,
+            cached_tokens=usage.cached_tokens if usage else None,
+            finish_reason=reply.finish_reason,
+            content=reply.content,
+            tool_calls=reply.tool_calls,
+            expected=planned.expected.record(),
+            secrets=plan.secrets,
+            error=None if reply.error is None else str(reply.error),
+            raw=reply.raw,
+            machine=self._evidence(reply.served_as or name),
+        )
+
+    def _times(self, reply: Reply) -> Stamps:
+        """Virtual time is in the chunks; real time is when they came. Another machine's stamps mean nothing here."""
+        stamps = reply.stamped if self._clock.is_virtual else reply.arrived
+        return Stamps(
+            *(None if time is None else time - self._origin_ns for time in (stamps.first_token_ns, stamps.end_ns))
+        )
+
+
+def _raise_cause(work: asyncio.Task[None]) -> None:
+    """The error that ended a group of tasks, without the group around it."""
+    if work.cancelled():
+        raise asyncio.CancelledError
+    problem = work.exception()
+    while isinstance(problem, BaseExceptionGroup):
+        # What the user should hear about goes before what followed from it.
+        expected, _ = problem.split(KVRaceError)
+        problem = (expected or problem).exceptions[0]
+    if problem is not None:
+        raise problem
