@@ -22,13 +22,13 @@ class StorageProblem(EnvironmentProblem):
         self.errno = error.errno
         if error.errno in _FULL:
             what = f"the disk that holds '{path}' is full, so the run was stopped (what was stored is whole)"
-            remedy = "free some space or name another place with --results"
+            remedy = "free some space or name another place with --out"
         elif error.errno in _FORBIDDEN:
             what = f"'{path}' may not be written ({error.strerror})"
-            remedy = "name a place that you may write to with --results"
+            remedy = "name a place that you may write to with --out"
         else:
             what = f"'{path}' cannot be written ({error.strerror or error})"
-            remedy = "name another place with --results"
+            remedy = "name another place with --out"
         super().__init__(what, remedy=remedy)
 
 

@@ -5,13 +5,14 @@ Owns: names, help texts and the common options. Does not own: what a command doe
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 
-from harness.cli.options import DEFAULT_SEED, scenario_options
+from harness.cli.options import DEFAULT_SEED, option_name, scenario_options
 from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER, simulate
-from harness.config import list_scenarios
+from harness.config import flat_view, list_scenarios, load_scenario
 from harness.simulation.provenance import project_version
 
 _HELP = """Reproduce, explain and measure KV-cache races.
@@ -42,7 +43,7 @@ def app(context: click.Context, /, **arguments: Any) -> int | None:
 def list_command(is_json: bool) -> int:
     lines = list_scenarios()
     if is_json:
-        click.echo(_as_json([{"name": line.name, "expect": line.expect, "summary": line.summary} for line in lines]))
+        click.echo(json.dumps([{"name": line.name, "expect": line.expect, "summary": line.summary} for line in lines]))
         return 0
     width = max(len(line.name) for line in lines)
     for line in lines:
@@ -50,7 +51,15 @@ def list_command(is_json: bool) -> int:
     return 0
 
 
-def _as_json(value: object) -> str:
-    import json
-
-    return json.dumps(value)
+@app.command("options", help="List every option of a scenario with its value.")
+@click.option("--scenario", default=DEFAULT_SCENARIO, show_default=True, help="Name, or path of a TOML file.")
+@click.option("--json", "is_json", is_flag=True, help="One JSON object on standard output.")
+def options_command(scenario: str, is_json: bool) -> int:
+    values = flat_view(load_scenario(scenario))
+    if is_json:
+        click.echo(json.dumps(values))
+        return 0
+    for key, value in values.items():
+        if "." in key:
+            click.echo(f"{option_name(key):<36}  {key:<40}  {value}")
+    return 0

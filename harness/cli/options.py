@@ -23,15 +23,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 def scenario_options(command: F) -> F:
     """Add one option for each field of a scenario, `--set` and `--delay`. The values arrive as keyword arguments."""
     for key, kind in reversed(known_types().items()):
-        section, _, field = key.partition(".")
-        if section not in SECTIONS:
+        if key.partition(".")[0] not in SECTIONS:
             continue
-        # `--source` would say nothing on its own; the issue and users call it the workload.
-        name = "workload" if key == "workload.source" else field.replace("_", "-")
         allowed = allowed_values(kind)
         metavar = "|".join(allowed) if allowed else "VALUE"
         option = click.option(
-            f"--{name}",
+            option_name(key),
             _parameter(key),
             metavar=metavar,
             default=None,
@@ -54,6 +51,12 @@ def scenario_options(command: F) -> F:
         help="Override any key of the scenario (repeatable).",
     )
     return delay(assign(command))
+
+
+def option_name(key: str) -> str:
+    """The option that stands for `section.key`."""
+    named = _NAMED.get(key)
+    return named if named is not None else f"--{key.partition('.')[2].replace('_', '-')}"
 
 
 def overrides_from(arguments: Mapping[str, Any]) -> dict[str, str]:
@@ -83,6 +86,9 @@ def _parameter(key: str) -> str:
     return key.replace(".", "__")
 
 
+_NAMED: Mapping[str, str] = {"workload.source": "--workload", "cost.file": "--cost-file"}
+"""Options whose field's name alone would say nothing."""
+
 _SHOWN: Mapping[str, str] = {
     "workload.sessions": "Sessions at once.",
     "workload.source": "Workload: builtin, or bfcl:DIR.",
@@ -101,4 +107,4 @@ _SHOWN: Mapping[str, str] = {
     "cost.jitter": "Relative spread of each operation's time.",
     "workload.redundancy": "How often each asked fact is written.",
 }
-"""The options that `--help` shows; the others exist too, and `--help-all` lists them."""
+"""The options that `--help` shows; the others exist too, and `run.py options` lists them."""

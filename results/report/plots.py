@@ -19,12 +19,12 @@ from matplotlib.transforms import ScaledTranslation, Transform
 
 from results import layout
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 _SHIFT_POINTS = 4.0
 _TICKS_MAX = 9
-SERIES_MAX = len(_COLOURS)
+SERIES_MAX = len(COLOURS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ def _draw(axes: Axes, line: Series, number: int, place: Transform) -> None:
         line.y,
         yerr=[below, above],
         label=line.label,
-        color=_COLOURS[number],
-        marker=_MARKERS[number],
+        color=COLOURS[number],
+        marker=MARKERS[number],
         linestyle=_DASHES[number],
         markersize=5,
         linewidth=1.6,
