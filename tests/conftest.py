@@ -5,8 +5,13 @@ Owns: Hypothesis profiles and the `gpu` marker. Does not set up any part of the 
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+# As in run.py, and before any test loads NumPy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples on every machine, and nothing that depends on how fast it is. To search with new examples instead:
 # pytest --hypothesis-profile=explore

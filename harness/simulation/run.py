@@ -9,11 +9,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
 
 from harness.config import Scenario
 from harness.config.views import to_dict
-from harness.load.clock import Clock
+from harness.load.clock import Clock, WallClock
 from harness.load.conductor import Conductor
 from harness.load.generator import Generator, LoadOptions, LoadProgress
 from harness.load.workload import Workload, build_workload, refuse_oversized
@@ -88,7 +87,8 @@ class Simulation:
         self._corrupted = 0
         self._generator: Generator | None = None
         self._is_stopped = False
-        self._began_s = perf_counter()
+        self._wall = WallClock()
+        self._began_ns = self._wall.now_ns
 
     def stop(self) -> None:
         """End early; `run` then returns what there is."""
@@ -183,7 +183,7 @@ class Simulation:
     def _finish(self, manifest: RunManifest, writer: RunWriter | None) -> RunResult:
         measured = Measured(
             turn_count=len(self._turns),
-            wall_s=round(perf_counter() - self._began_s, 3),
+            wall_s=round((self._wall.now_ns - self._began_ns) / 1e9, 3),
             trace_digest=self._assembly.digest.hexdigest(),
             counters=dict(self._assembly.pair.counters()),
         )

@@ -37,8 +37,11 @@ class Batcher:
         self._line.append(job)
 
     def drop_aborted(self) -> list[PrefillJob]:
-        """Take aborted jobs out of the line, and give their pages back. Call it between forwards."""
-        gone = [job for job in self._line if job.is_aborted]
+        """Take jobs that one of their halves gave up out of the line, and give their pages back.
+
+        Call it between forwards.
+        """
+        gone = [job for job in self._line if job.is_aborted or job.meeting.cancelled]
         for job in gone:
             self._line.remove(job)
             if job.lease is not None:
@@ -53,15 +56,20 @@ class Batcher:
         extends: list[Extend] = []
         budget = self._spec.chunk_tokens
         for job in [job for job in self._line if job.meeting.decode_pages is not None]:
-            if len(extends) == self._spec.batch_max or budget <= 0:
+            # A rest of less than a page is left: who is looked up and cannot go on would hold a prefix for nothing.
+            if len(extends) == self._spec.batch_max or budget < self._cache.geometry.page_tokens:
                 break
             extend = yield from self._extend(job, budget)
             if extend is None:
                 break
             extends.append(extend)
             budget -= extend.end - extend.begin
-            if extend.is_last:
-                self._line.remove(job)
+        # Only now, because they can be aborted for as long as they can be found.
+        for extend in extends:
+            self._line.remove(extend.job)
+            if not extend.is_last:
+                # It holds pages that others may wait for, so nobody may come before it.
+                self._line.appendleft(extend.job)
         return batch_of(extends) if extends else None
 
     def _extend(self, job: PrefillJob, budget: int) -> HostPiece[Extend | None]:
@@ -73,8 +81,6 @@ class Batcher:
         end = min(len(job.prompt.tokens), begin + budget)
         if end < len(job.prompt.tokens):
             end = end // page_tokens * page_tokens
-            if end == begin:
-                return None
         first_page = begin // page_tokens
         missing = -(-end // page_tokens) - len(job.lease.pages)
         pages = yield from self._cache.reserve(job.lease, missing)
@@ -98,12 +104,16 @@ class Batcher:
         )
 
     def _admit(self, job: PrefillJob) -> HostPiece[None]:
-        """Look the prompt up, and settle what must be loaded back. At least one token is left to compute."""
+        """Look the prompt up, and settle what must be loaded back. At least one token is left to compute.
+
+        It may be the second time, where no pages could be had: what was loaded the first time is a host hit still.
+        """
         page_tokens = self._cache.geometry.page_tokens
         usable = (len(job.prompt.tokens) - 1) // page_tokens
         lease = self._cache.open(job.prompt.page_keys[:usable])
         loaded = yield from self._cache.load_back(lease)
         job.lease = lease
         job.cached_tokens = job.computed_tokens = len(lease.prefix_pages) * page_tokens
-        job.evidence.host_hit_tokens = loaded * page_tokens
-        job.evidence.device_hit_tokens = job.cached_tokens - loaded * page_tokens
+        host_hit_tokens = min(job.evidence.host_hit_tokens + loaded * page_tokens, job.cached_tokens)
+        job.evidence.host_hit_tokens = host_hit_tokens
+        job.evidence.device_hit_tokens = job.cached_tokens - host_hit_tokens

@@ -22,6 +22,7 @@ class Rendezvous:
     arrived: recorded behind the hand-off's last copy; None until the hand-off was enqueued.
     first_token: what the metadata row carries.
     cancelled: a half gave up; the other must let go of what it holds once no transfer is in flight.
+    halves_gone: how many of the two are done with the room.
     """
 
     room: int
@@ -31,6 +32,7 @@ class Rendezvous:
     first_token: int | None = None
     cached_tokens: int = 0
     cancelled: bool = False
+    halves_gone: int = 0
 
 
 class Bootstrap:
@@ -52,9 +54,18 @@ class Bootstrap:
         for wake in self._listeners:
             wake()
 
-    def close(self, room: int) -> None:
-        """Forget a room; the record itself lives on with who still holds it."""
-        self._rooms.pop(room, None)
+    def give_up(self, meeting: Rendezvous) -> None:
+        """One half cannot even begin: the other need not either."""
+        meeting.cancelled = True
+        self.leave(meeting)
+        self.changed()
+
+    def leave(self, meeting: Rendezvous) -> None:
+        """One half is done with its room, which is forgotten with the second: a half that comes late may find it
+        cancelled."""
+        meeting.halves_gone += 1
+        if meeting.halves_gone == 2:
+            del self._rooms[meeting.room]
 
     def __repr__(self) -> str:
         waiting = sum(1 for meeting in self._rooms.values() if meeting.decode_pages is None)

@@ -20,6 +20,7 @@ import numpy as np
 from kernels.engine.bootstrap import Bootstrap, Rendezvous
 from kernels.engine.evidence import RequestEvidence
 from kernels.engine.handoff import MetadataRows
+from kernels.engine.intake import Intake
 from kernels.engine.ledger import ContentLedger
 from kernels.engine.prompt import Prompt, PromptReader
 from kernels.engine.readout import Readout
@@ -100,15 +101,15 @@ class DecodeEngine:
         self._bootstrap = bootstrap
         self._rows = rows
         self._ledger = ledger
-        self._reader = reader
         self._readout = readout
         self._evidence = evidence
         self._allocator = PageAllocator(pools[0].page_count, "lifo")
+        self._intake = Intake(reader, "decode pool", pools[0].page_count * geometry.page_tokens)
         self._waiting: deque[DecodeJob] = deque()
         self._arriving: list[DecodeJob] = []
         self._running: list[DecodeJob] = []
         self._done = [machine.event(f"decode.done.r{rank}") for rank in range(len(streams))]
-        self._reads_of: tuple[int, ...] = ()
+        self._reads_of: tuple[DecodeJob, ...] = ()
         self._reads: list[list[Region]] = []
         self.steps = 0
         self._thread: HostThread = machine.spawn("decode", self._program())
@@ -118,8 +119,11 @@ class DecodeEngine:
         """Take the decode half of a request. Its tokens, the first one included, go to `sink`."""
         meeting = self._bootstrap.meet(request.room)
         evidence = self._evidence.setdefault(request.request_id, RequestEvidence())
-        job = DecodeJob(request, sink, self._reader.read(request.messages, request.tools), meeting, evidence)
-        self._waiting.append(job)
+        prompt = self._intake.prompt(request, sink, self._machine.now_ns, reply_tokens=request.max_new_tokens)
+        if prompt is None:
+            self._bootstrap.give_up(meeting)
+            return
+        self._waiting.append(DecodeJob(request, sink, prompt, meeting, evidence))
         self._thread.wake()
 
     def abort(self, request_id: str) -> None:
@@ -147,12 +151,11 @@ class DecodeEngine:
 
     def _allocate(self) -> None:
         """Give pages to waiting requests, in order, as far as they go, and tell the prefill half."""
+        for job in [job for job in self._waiting if job.meeting.cancelled]:
+            self._waiting.remove(job)
+            self._finish(job, "abort")
         while self._waiting:
             job = self._waiting[0]
-            if job.meeting.cancelled:
-                self._waiting.popleft()
-                self._finish(job, "abort")
-                continue
             row = self._rows.take()
             pages = None if row is None else self._allocator.alloc(self._page_count(job))
             if pages is None or row is None:
@@ -186,8 +189,9 @@ class DecodeEngine:
                 self._finish(job, "abort")
             elif len(self._running) < self._spec.batch_max:
                 self._arriving.remove(job)
-                yield from self._first_read(job)
+                # It runs from here on: an abort that comes during its first read must find it.
                 self._running.append(job)
+                yield from self._first_read(job)
 
     def _first_read(self, job: DecodeJob) -> HostProgram:
         """Read the metadata row and every page of the prompt, and work the reply out from what was read."""
@@ -231,7 +235,7 @@ class DecodeEngine:
 
     def _step_reads(self, rank: int) -> list[Region]:
         """The same regions, step after step, for as long as the batch stays the same."""
-        members = tuple(id(job) for job in self._running)
+        members = tuple(self._running)
         if self._reads_of != members:
             self._reads_of = members
             self._reads = [self._regions(pools, self._running) for pools in self._pools]
@@ -260,7 +264,7 @@ class DecodeEngine:
         if job.meeting.row is not None:
             self._rows.free(job.meeting.row)
             job.meeting.row = None
-        self._bootstrap.close(job.meeting.room)
+        self._bootstrap.leave(job.meeting)
         message = "the request was aborted" if reason == "abort" else ""
         job.sink.on_finish(reason, job.usage(), self._machine.now_ns, message)
 

@@ -60,8 +60,9 @@ class RankForward:
         self._all_reduce = all_reduce
 
     def issue(self, batch: Batch, rank: int) -> HostPiece[Readings]:
-        """Enqueue all layers. Effect: costs the host thread the launches; under tensor parallelism it gives way once a
-        layer, so that all ranks' threads stay in step and each finds the others' records when it waits for them.
+        """Enqueue all layers. Effect: costs the host thread the launches; under tensor parallelism it gives way twice a
+        layer, so that all ranks' threads stay in step: each finds the others' records when it waits for them, and none
+        records the next layer before all wait for this one.
 
         Returns: the readings, filled while the forward runs.
         """
@@ -77,6 +78,7 @@ class RankForward:
                 for other, event in enumerate(self._all_reduce):
                     if other != rank:
                         self._stream.wait(event)
+                yield Sleep(0)
         return readings
 
     def _issue_layer(self, batch: Batch, layer: int, layer_ns: int, readings: Readings) -> None:
@@ -116,6 +118,7 @@ class RankForward:
             writes=writes,
             read_ns=min(duration_ns, self._read_ns(regions)),
             body=_keep(readings, kinds, layer) if regions else None,
+            layer=layer,
         )
 
     def _read_ns(self, regions: Sequence[Region]) -> int:

@@ -82,7 +82,7 @@ class ServingPair:
         rows = MetadataRows(machine, METADATA_ROWS, decode_device=spec.tp)
         reader = shared.reader
         ledger = ContentLedger(shared.shelf(spec.cache.formats.index_k))
-        readout = Readout(geometry, ledger, reader, shared.model(geometry), shared.memos)
+        readout = Readout(geometry, ledger, reader, shared.model(geometry), shared.memos(geometry))
         self._handoff = Handoff(
             machine, geometry, [rank.device for rank in cache.ranks], decode_pools, handoff_streams, rows
         )

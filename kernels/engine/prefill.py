@@ -18,14 +18,16 @@ from kernels.engine.bootstrap import Bootstrap
 from kernels.engine.evidence import RequestEvidence
 from kernels.engine.forward import RankForward, Readings
 from kernels.engine.handoff import Handoff
+from kernels.engine.intake import Intake
 from kernels.engine.ledger import ContentLedger
 from kernels.engine.prompt import PromptReader
 from kernels.engine.readout import Readout
 from kernels.engine.request import FinishReason, GenerateRequest, TokenSink, Usage
 from kernels.engine.spec import PrefillSpec
 from kernels.hicache.controller import HiCache
+from kernels.hicache.gate import NO_CONSUMER
 from kernels.hicache.loads import LoadOperation
-from kernels.hicache.pieces import HostPiece
+from kernels.hicache.pieces import HostPiece, wait_all
 from kernels.substrate.contract import (
     Event,
     HostProgram,
@@ -87,6 +89,7 @@ class PrefillEngine:
         self._readout = readout
         self._evidence = evidence
         self._batcher = Batcher(spec, cache, ledger)
+        self._intake = Intake(reader, "prefill pool", cache.device.capacity_pages * cache.geometry.page_tokens)
         self._sending: list[_Sending] = []
         self._computing: Batch | None = None
         self._done = [machine.event(f"forward.done.r{rank}") for rank in range(len(streams))]
@@ -100,9 +103,13 @@ class PrefillEngine:
 
     def submit(self, request: GenerateRequest, sink: TokenSink) -> None:
         """Take the prefill half of a request. `sink` gets its first token, and the end once it has been handed off."""
+        meeting = self._bootstrap.meet(request.room)
         evidence = self._evidence.setdefault(request.request_id, RequestEvidence())
-        prompt = self._reader.read(request.messages, request.tools)
-        self._batcher.add(PrefillJob(request, sink, prompt, self._bootstrap.meet(request.room), evidence))
+        prompt = self._intake.prompt(request, sink, self._machine.now_ns)
+        if prompt is None:
+            self._bootstrap.give_up(meeting)
+            return
+        self._batcher.add(PrefillJob(request, sink, prompt, meeting, evidence))
         self._thread.wake()
 
     def abort(self, request_id: str) -> None:
@@ -128,9 +135,23 @@ class PrefillEngine:
             if batch is not None:
                 yield from self._run(batch)
             elif self._sending or not self.cache.is_idle:
+                yield from self._load_alone()
                 yield Sleep(self._spec.poll_ns)
             else:
                 yield Park()
+
+    def _load_alone(self) -> HostProgram:
+        """Do loads that no batch takes along because their request is gone: they lock pages until they have ended.
+
+        Only where nothing else is under way that could make room for a batch. Effect: the host waits for them, because
+        a later batch that finds these pages resident has no load of its own to wait for.
+        """
+        is_saving = self.cache.backups is not None and not self.cache.backups.is_idle
+        if self._sending or is_saving:
+            return
+        slot = yield from self.cache.start_loading()
+        if slot != NO_CONSUMER:
+            yield from wait_all(rank.ring.finish_event(slot) for rank in self.cache.ranks)
 
     def _run(self, batch: Batch) -> HostProgram:
         """One forward from its load to its results."""
@@ -139,7 +160,7 @@ class PrefillEngine:
             extend.job.evidence.batch = len(batch.extends)
         yield Sleep(self._spec.step_ns, point="host.schedule")
         load = yield from self.cache.merge_loads()
-        self.cache.set_consumer(load.slot if load is not None else -1)
+        self.cache.set_consumer(load.slot if load is not None else NO_CONSUMER)
         for work, helper in zip(self._work, self._helpers, strict=True):
             work.batch, work.load = batch, load
             helper.wake()
@@ -207,6 +228,7 @@ class PrefillEngine:
             self.cache.release(job.lease)
         usage = Usage(len(job.prompt.tokens), 0 if reason == "abort" else 1, job.cached_tokens)
         message = "the request was aborted" if reason == "abort" else ""
+        self._bootstrap.leave(job.meeting)
         job.sink.on_finish(reason, usage, self._machine.now_ns, message)
         self._bootstrap.changed()
 

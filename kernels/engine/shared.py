@@ -24,13 +24,8 @@ class SharedModel:
 
     def __init__(self) -> None:
         self.reader = PromptReader()
-        self.memos = ReplyMemos(
-            first_tokens=Memo(MEMO_ENTRIES_MAX),
-            states=Memo(MEMO_ENTRIES_MAX),
-            anchors=Memo(MEMO_ENTRIES_MAX),
-            replies=Memo(MEMO_ENTRIES_MAX),
-        )
         self._models: dict[RecallShape, RecallModel] = {}
+        self._memos: dict[RecallShape, ReplyMemos] = {}
         self._shelves: dict[IndexFormat, PageShelf] = {}
 
     def model(self, geometry: Geometry) -> RecallModel:
@@ -43,14 +38,22 @@ class SharedModel:
                 value=geometry.name,
                 allowed=tuple(name for name in preset_names() if name != geometry.name),
             )
-        shape = RecallShape(
-            indexed_layers=len(geometry.layers_with("index_k")),
-            summary_layers=len(geometry.layers_with("c128")),
-            top_k=geometry.top_k,
-        )
+        shape = _shape_of(geometry)
         if shape not in self._models:
             self._models[shape] = build_model(shape)
         return self._models[shape]
+
+    def memos(self, geometry: Geometry) -> ReplyMemos:
+        """Results of that geometry's model: another one recalls other things from the same pages."""
+        return self._memos.setdefault(
+            _shape_of(geometry),
+            ReplyMemos(
+                first_tokens=Memo(MEMO_ENTRIES_MAX),
+                states=Memo(MEMO_ENTRIES_MAX),
+                anchors=Memo(MEMO_ENTRIES_MAX),
+                replies=Memo(MEMO_ENTRIES_MAX),
+            ),
+        )
 
     def shelf(self, index_format: IndexFormat) -> PageShelf:
         """Page contents in one number format of index-K. Raises: ConfigError for a format without a codec."""
@@ -60,3 +63,11 @@ class SharedModel:
             # The rows do not depend on the number of layers, so any shape's tables will do.
             self._shelves[index_format] = PageShelf(PageBuilder(build_model(RecallShape()), index_format))
         return self._shelves[index_format]
+
+
+def _shape_of(geometry: Geometry) -> RecallShape:
+    return RecallShape(
+        indexed_layers=len(geometry.layers_with("index_k")),
+        summary_layers=len(geometry.layers_with("c128")),
+        top_k=geometry.top_k,
+    )

@@ -83,6 +83,12 @@ def test_fp8_refuses_what_would_poison_a_block(poison: float) -> None:
     assert caught.value.count == 1
 
 
+@pytest.mark.parametrize("value", [np.finfo(np.float32).max, -np.finfo(np.float32).max, 3.2e38])
+def test_fp8_saturates_beyond_its_largest_value(value: float) -> None:
+    codes, scales = encode_fp8(np.full(BLOCK, value, dtype=np.float32))
+    assert set(decode_fp8(codes, scales).tolist()) == {float(np.copysign(448 * 2.0**119, value))}
+
+
 def test_fp8_zeros_subnormals_and_unwritten_bytes_read_back_finite() -> None:
     zeros = np.zeros(BLOCK, dtype=np.float32)
     assert not decode_fp8(*encode_fp8(zeros)).any()
