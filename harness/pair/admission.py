@@ -56,6 +56,7 @@ class _Room:
     live: dict[Role, Ticket] = field(default_factory=dict)
     arrivals: Counter[Role] = field(default_factory=Counter)
     aborted: set[Role] = field(default_factory=set)
+    ended: set[Role] = field(default_factory=set)
 
 
 class Admission:
@@ -94,6 +95,7 @@ class Admission:
         room.live[role] = ticket
         room.arrivals[role] += 1
         room.aborted.discard(role)
+        room.ended.discard(role)
         if is_announced:
             if not room.arrivals[other_role(role)]:
                 self._gate.hold(half_key(user, other_role(role)))
@@ -101,8 +103,17 @@ class Admission:
         return ticket
 
     def ended(self, ticket: Ticket) -> None:
-        """The engine is done with this half, in whatever way the reply itself can tell."""
-        if ticket.is_announced and ticket.role == "decode" and not self._is_aborted(ticket):
+        """The engine is done with this half, in whatever way the reply itself can tell.
+
+        Effect: with the second half that ends, time stands still until the client has read the reply. Not with the
+        first: a router passes nothing on before both have answered, and a short reply may be through before the
+        prefill engine, busy with its next forward, has seen that the hand-off is over.
+        """
+        room = self._rooms[ticket.room]
+        room.ended.add(ticket.role)
+        other = other_role(ticket.role)
+        is_other_running = other in room.live and other not in room.ended
+        if ticket.is_announced and not is_other_running and "decode" in room.ended and not self._is_aborted(ticket):
             self._gate.hold(reply_key(ticket.user))
 
     def failed(self, ticket: Ticket) -> None:
