@@ -81,6 +81,7 @@ class FakeEngines:
 
     fail: request ids that the prefill or the decode engine answers with an error, and after how many tokens.
     swallow: request ids that are never answered. stall_after: tokens after which decode says nothing more.
+    late_prefill_ns: how long after the hand-off the prefill engine sees that it is over, busy as it is.
     """
 
     machine: FakeMachine
@@ -88,6 +89,7 @@ class FakeEngines:
     fail_decode: dict[str, int] = field(default_factory=dict)
     swallow: set[str] = field(default_factory=set)
     stall_after: int | None = None
+    late_prefill_ns: int = 0
     answer: Callable[[Sequence[Mapping[str, Any]]], str] = recall
     is_busy: bool = False
 
@@ -126,7 +128,11 @@ class FakeEngines:
         elif name not in self.swallow:
             job.sent = 1
             job.sink.on_text(job.tokens[0], self.machine.now_ns)
-            job.sink.on_finish("length", job.usage, self.machine.now_ns)
+            done_ns = self.machine.now_ns + self.late_prefill_ns
+            if self.late_prefill_ns:
+                self.machine.at(done_ns, lambda: job.sink.on_finish("length", job.usage, done_ns))
+            else:
+                job.sink.on_finish("length", job.usage, done_ns)
             self.arrived_pages.add(name)
             self.start_decode(name)
         self.next_prefill()

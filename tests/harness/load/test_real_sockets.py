@@ -53,6 +53,14 @@ async def test_same_digest_twice_and_beside_a_busy_thread() -> None:
         thread.join()
 
 
+async def test_reply_that_is_through_before_its_prefill_half() -> None:
+    """The router waits for both halves, so time must go on until the slower one has ended too."""
+    async with rig(late_prefill_ns=10_000_000_000) as built:
+        progress = await built.load([session_plan(0), session_plan(1)])
+        assert progress.is_complete
+        assert progress.turns_failed == 0
+
+
 async def test_digest_depends_on_the_order_of_admission() -> None:
     """The digest would be worth nothing if the fake machine gave the same times for any order."""
     async with rig() as built:
