@@ -99,7 +99,8 @@ class PrefillEngine:
             machine.spawn(f"prefill.r{rank}", self._rank_program(rank, work)) for rank, work in enumerate(self._work, 1)
         ]
         self._thread: HostThread = machine.spawn("prefill", self._program())
-        bootstrap.listen(self._thread.wake)
+        self._has_news = False
+        bootstrap.listen(self._hear)
 
     def submit(self, request: GenerateRequest, sink: TokenSink) -> None:
         """Take the prefill half of a request. `sink` gets its first token, and the end once it has been handed off."""
@@ -131,6 +132,8 @@ class PrefillEngine:
             yield from self._acknowledge()
             for job in self._batcher.drop_aborted():
                 self._finish(job, "abort")
+            if self._has_news:
+                yield from self._park()
             batch = yield from self._batcher.next_batch()
             if batch is not None:
                 yield from self._run(batch)
@@ -138,7 +141,18 @@ class PrefillEngine:
                 yield from self._load_alone()
                 yield Sleep(self._spec.poll_ns)
             else:
-                yield Park()
+                yield from self._park()
+
+    def _hear(self) -> None:
+        """A room has changed: the decode half may have named its pages there."""
+        self._has_news = True
+        self._thread.wake()
+
+    def _park(self) -> HostProgram:
+        """Take the wakes that came, or wait for one. With news it returns at once: it is the order between the thread
+        that changed a room and what this thread reads there, which a trace could not show otherwise."""
+        yield Park()
+        self._has_news = False
 
     def _load_alone(self) -> HostProgram:
         """Do loads that no batch takes along because their request is gone: they lock pages until they have ended.

@@ -1,0 +1,1 @@
+"""Search: explore a program, confirm, minimise, mend, prove. Front door: `explore.explore`."""

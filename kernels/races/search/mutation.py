@@ -1,0 +1,231 @@
+"""Mutants: a program with one order removed or moved, without touching its text.
+
+Owns: listing the orders of a program, and the machine that breaks one of them. Does not own: judging mutants
+(`killing.py`). Floor 2b. Source: mutation testing; the edges are those of facts/concurrency.md section 6.
+
+What can be broken: a record or a wait is dropped; a record is made one operation early, a wait one operation late; a
+host thread does not wait (`until`), or takes a query for answered yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from kernels.races.scheduler.plan import Plan
+from kernels.races.scheduler.program import Program
+from kernels.races.search.replay import run_token
+from kernels.races.search.tokens import Token
+from kernels.substrate.contract import (
+    Buffer,
+    Event,
+    HostOp,
+    HostProgram,
+    HostThread,
+    KernelBody,
+    Machine,
+    Query,
+    Region,
+    Sleep,
+    Stream,
+    Until,
+    Versions,
+    Write,
+)
+
+
+class Break(StrEnum):
+    """How one order is broken."""
+
+    DROP = "drop"
+    SWAP = "swap with the next operation"
+    SKIP = "do not wait"
+
+
+class Mutant(NamedTuple):
+    """One broken order. where: a stream, or a host thread for `SKIP`. place: of the operation on its stream, or of the
+    yield in its thread, from 1. what: the order in words."""
+
+    how: Break
+    where: str
+    place: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.how}: {self.what}"
+
+
+def mutants(program: Program) -> list[Mutant]:
+    """One mutant for each order that the program has in issue order, and for each way to break it."""
+    plan = Plan(program)
+    trace = run_token(plan, Token(plan.hash)).trace
+    found: list[Mutant] = []
+    for stream in dict.fromkeys(operation.stream for operation in trace.operations):
+        lane = [operation for operation in trace.operations if operation.stream == stream]
+        for place, operation in enumerate(lane, start=1):
+            if operation.kind not in ("record", "wait"):
+                continue
+            what = f"{stream}.{operation.kind}({operation.event}), operation {place}"
+            found.append(Mutant(Break.DROP, stream, place, what))
+            if operation.kind == "wait" and place < len(lane) and lane[place].kind in ("copy", "kernel"):
+                found.append(Mutant(Break.SWAP, stream, place, f"{what} one later"))
+            if operation.kind == "record" and place > 1 and lane[place - 2].kind in ("copy", "kernel"):
+                found.append(Mutant(Break.SWAP, stream, place - 1, f"{what} one earlier"))
+    for step, place in _host_waits(program):
+        found.append(Mutant(Break.SKIP, step[0], place, f"thread {step[0]} {step[1]} {step[2]}, yield {place}"))
+    return found
+
+
+def mutated(program: Program, mutant: Mutant) -> Program:
+    """The program with this order broken."""
+
+    def broken(machine: Machine) -> None:
+        program(BreakingMachine(machine, mutant))
+
+    return broken
+
+
+def _host_waits(program: Program) -> list[tuple[tuple[str, str, str], int]]:
+    """Every `until` and `query` of the default run, with its place among the thread's yields."""
+    seen: list[tuple[tuple[str, str, str], int]] = []
+
+    def watched(machine: Machine) -> None:
+        seen.clear()
+        program(BreakingMachine(machine, None, seen))
+
+    plan = Plan(watched)
+    run_token(plan, Token(plan.hash))
+    return seen
+
+
+class BreakingMachine:
+    """Hands everything on to `machine`, but for the one order."""
+
+    def __init__(
+        self, machine: Machine, mutant: Mutant | None, seen: list[tuple[tuple[str, str, str], int]] | None = None
+    ) -> None:
+        self._machine = machine
+        self._mutant = mutant
+        self._seen = seen
+
+    def __repr__(self) -> str:
+        return f"BreakingMachine({self._machine!r}, {self._mutant})"
+
+    @property
+    def now_ns(self) -> int:
+        return self._machine.now_ns
+
+    def buffer(self, name: str, *, space: str, layer_count: int, page_count: int, page_bytes: int) -> Buffer:
+        return self._machine.buffer(
+            name, space=space, layer_count=layer_count, page_count=page_count, page_bytes=page_bytes
+        )
+
+    def stream(self, name: str, *, device: int) -> Stream:
+        stream, mutant = self._machine.stream(name, device=device), self._mutant
+        if mutant is None or mutant.where != name or mutant.how is Break.SKIP:
+            return stream
+        return BreakingStream(stream, mutant)
+
+    def event(self, name: str) -> Event:
+        return self._machine.event(name)
+
+    def spawn(self, name: str, program: HostProgram) -> HostThread:
+        return self._machine.spawn(name, self._host(name, program))
+
+    def wanted(self, region: Region) -> Versions:
+        return self._machine.wanted(region)
+
+    def landed(self, region: Region) -> Versions:
+        return self._machine.landed(region)
+
+    def _host(self, name: str, program: HostProgram) -> Generator[HostOp, bool | None, None]:
+        answer: bool | None = None
+        place = 0
+        while True:
+            try:
+                operation = program.send(answer)
+            except StopIteration:
+                return
+            place += 1
+            if self._seen is not None and isinstance(operation, Until | Query):
+                verb = "waits for" if isinstance(operation, Until) else "asks for"
+                self._seen.append(((name, verb, operation.event.name), place))
+            mutant = self._mutant
+            is_skipped = (
+                mutant is not None and mutant.how is Break.SKIP and (mutant.where, mutant.place) == (name, place)
+            )
+            if is_skipped and isinstance(operation, Until | Query):
+                yield Sleep(0)
+                answer = True if isinstance(operation, Query) else None
+            else:
+                answer = yield operation
+
+
+class BreakingStream:
+    """A stream that leaves one operation out, or holds it back behind the next one."""
+
+    def __init__(self, stream: Stream, mutant: Mutant) -> None:
+        self.name = stream.name
+        self.device = stream.device
+        self._stream = stream
+        self._mutant = mutant
+        self._count = 0
+        self._held: Callable[[], None] | None = None
+
+    def __repr__(self) -> str:
+        return f"BreakingStream({self._stream!r}, {self._mutant})"
+
+    def copy(
+        self,
+        source: Region,
+        target: Region,
+        *,
+        point: str,
+        label: str,
+        io: str = "kernel",
+        layer: int | None = None,
+    ) -> None:
+        self._issue(lambda: self._stream.copy(source, target, point=point, label=label, io=io, layer=layer))
+
+    def launch(
+        self,
+        label: str,
+        *,
+        duration_ns: int,
+        point: str,
+        reads: Sequence[Region] = (),
+        writes: Sequence[Write] = (),
+        read_ns: int = 0,
+        body: KernelBody | None = None,
+        layer: int | None = None,
+    ) -> None:
+        self._issue(
+            lambda: self._stream.launch(
+                label,
+                duration_ns=duration_ns,
+                point=point,
+                reads=reads,
+                writes=writes,
+                read_ns=read_ns,
+                body=body,
+                layer=layer,
+            )
+        )
+
+    def record(self, event: Event) -> None:
+        self._issue(lambda: self._stream.record(event))
+
+    def wait(self, event: Event) -> None:
+        self._issue(lambda: self._stream.wait(event))
+
+    def _issue(self, call: Callable[[], None]) -> None:
+        self._count += 1
+        if self._count == self._mutant.place:
+            # Dropped for good, or held until the next call.
+            self._held = call if self._mutant.how is Break.SWAP else None
+            return
+        call()
+        if self._held is not None:
+            held, self._held = self._held, None
+            held()

@@ -1,0 +1,62 @@
+"""Replaying a token: the order it names, once more, with a trace.
+
+Owns: running a token on a program. Does not own: tokens, programs by name. Floor 2b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernels.races.detector.detector import Detector, detect
+from kernels.races.scheduler.execution import Execution, Strategy
+from kernels.races.scheduler.outcome import Outcome
+from kernels.races.scheduler.plan import Plan
+from kernels.races.scheduler.program import Program, program_hash
+from kernels.races.scheduler.tracing import Tracer
+from kernels.races.search.mending import Additions, with_edges
+from kernels.races.search.result import MendCheck
+from kernels.races.search.tokens import Token
+from kernels.races.strategies.issue_order import Constraint, IssueOrder, OpRef
+from kernels.races.strategies.replaying import Replaying
+from kernels.substrate.trace import MemoryTrace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """One execution in the order of a token. was_met: False where its order constraints cannot be met any more, which
+    is what an added wait does to them."""
+
+    outcome: Outcome
+    trace: MemoryTrace
+    detector: Detector
+    was_met: bool
+
+
+def run_token(plan: Plan, token: Token) -> Replay:
+    """Run a token on a plan, whatever its hash. Raises: ReplayDivergence where recorded choices do not fit."""
+    ordered = IssueOrder(token.constraints)
+    strategy: Strategy = ordered if token.choices is None else Replaying(token.choices)
+    tracer = Tracer()
+    # Asked always: a constraint that cannot be met shows where only the held operation could run.
+    outcome = Execution(plan, observer=tracer).run(strategy, asks_always=token.choices is None)
+    return Replay(outcome, tracer.trace, detect(tracer.trace), ordered.was_met)
+
+
+def replay(program: Program, token: str, *, mend: MendCheck | None = None, has_call_sites: bool = False) -> Replay:
+    """Replay a token of this program, with the edges of `mend` added where it is given.
+
+    Raises: TokenRefused where it was made with another program.
+    """
+    parsed = Token.parse(token, program_hash=program_hash(program))
+    if mend is None:
+        return run_token(Plan(program, has_call_sites=has_call_sites), parsed)
+    plan = Plan(with_edges(program, mend.edges), has_call_sites=has_call_sites)
+    additions = Additions(mend.edges)
+    names = [stream.name for stream in plan.script.machine.streams]
+
+    def moved(at: OpRef) -> OpRef:
+        return OpRef(at.stream, additions.new_place(names[at.stream], at.place))
+
+    constraints = tuple(Constraint(moved(one.before), moved(one.behind)) for one in parsed.constraints)
+    # Recorded choices mean nothing on a program with other steps; its order constraints still do.
+    return run_token(plan, Token(plan.hash, parsed.workload, constraints))

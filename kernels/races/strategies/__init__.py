@@ -1,0 +1,1 @@
+"""Strategies: who runs next. One policy a file; the mechanism (`scheduler/`) knows none of them."""
