@@ -75,7 +75,7 @@ def plot_dots(
         _draw(axes, [row.dots[number] for row in rows], number, name, apart)
     _label(axes, rows, title=title, x_label=x_label)
     if len(series) > 1 or target is not None or reference is not None:
-        figure.legend(loc="outside right upper", frameon=False, fontsize=9)
+        figure.legend(loc="outside upper right", ncols=len(series) + 2, frameon=False, fontsize=9)
     if caption:
         figure.supxlabel(caption, fontsize=8, color="#555555", x=0.01, ha="left")
     layout.replace_file(path, lambda beside: figure.savefig(beside, format=path.suffix.lstrip(".")))
