@@ -106,6 +106,7 @@ class Pair:
         self._ports = PairPorts(*(bound.getsockname()[1] for bound in sockets))
         for (role, engine), bound in zip(self._engines, sockets[1:], strict=True):
             worker = Worker(role, engine, gate=self._gate, admission=self._admission, model=options.model)
+            self._stack.callback(worker.retire)
             await self._serve(worker_application(worker), bound)
         router = Router(
             prefill_url=self.worker_url("prefill"),

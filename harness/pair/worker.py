@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from codecs import getincrementaldecoder
+from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
@@ -37,25 +38,47 @@ from harness.pair.worker_metrics import WorkerMetrics
 _TOKENS_PER_WAKE_VIRTUAL: Final = 64
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Behind:
+    """What a server works for."""
+
+    engine: Engine
+    gate: Gate
+    admission: Admission
+
+
 class Worker:
     """Serves one engine; two of them share one `Admission`."""
 
     def __init__(self, role: Role, engine: Engine, *, gate: Gate, admission: Admission, model: ModelFacts) -> None:
         self.role = role
-        self.engine = engine
         self.model = model
         self.metrics = WorkerMetrics(model.name, role)
-        self._gate = gate
-        self._admission = admission
+        self._behind: _Behind | None = _Behind(engine, gate, admission)
 
     def __repr__(self) -> str:
-        return f"Worker({self.role}, {self._admission})"
+        return f"Worker({self.role}, {'stopped' if self._behind is None else self._behind.admission})"
+
+    @property
+    def engine(self) -> Engine:
+        return self._served.engine
+
+    @property
+    def _served(self) -> _Behind:
+        assert self._behind is not None, f"{self!r} was asked after its end"
+        return self._behind
+
+    def retire(self) -> None:
+        """Let go of the machine. aiohttp remembers handlers for the life of the process, and a machine is large."""
+        self._behind = None
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         """POST /v1/chat/completions."""
         try:
             body = chat_body(await request.read())
-            ticket = self._admission.arrive(self.role, user=body.user, room_id=body.room, abort=self.engine.abort)
+            ticket = self._served.admission.arrive(
+                self.role, user=body.user, room_id=body.room, abort=self.engine.abort
+            )
         except BadBodyError as problem:
             self.metrics.refused()
             return error_answer(problem.sentence, status=400, kind="BadRequestError", parameter=problem.parameter)
@@ -65,28 +88,31 @@ class Worker:
         return await self._serve(request, body, ticket)
 
     async def _serve(self, request: web.Request, body: ChatBody, ticket: Ticket) -> web.StreamResponse:
+        served = self._served
+
         def on_finish_seen(finish: Finish) -> None:
             if finish.reason == "error":
-                self._admission.failed(ticket)
+                served.admission.failed(ticket)
             else:
-                self._admission.ended(ticket)
+                served.admission.ended(ticket)
 
         queue = TokenQueue(
-            tokens_per_wake=_TOKENS_PER_WAKE_VIRTUAL if self._gate.is_virtual else 1, on_finish_seen=on_finish_seen
+            tokens_per_wake=_TOKENS_PER_WAKE_VIRTUAL if served.gate.is_virtual else 1,
+            on_finish_seen=on_finish_seen,
         )
         generate = _generate_request(body, ticket)
-        self._gate.submit(ticket.order, lambda: self.engine.submit(generate, queue))
+        served.gate.submit(ticket.order, lambda: served.engine.submit(generate, queue))
         self.metrics.started()
         reply = _Reply(body, ReplyHead(ticket.request_id, body.model or self.model.name), queue)
         try:
             return await (reply.stream(request) if body.is_stream else reply.whole())
         except (asyncio.CancelledError, ConnectionError):
             if queue.finish is None:
-                self._admission.abandoned(ticket)
+                served.admission.abandoned(ticket)
             raise
         finally:
             queue.detach()
-            self._admission.close(ticket)
+            served.admission.close(ticket)
             self.metrics.finished(queue.finish)
 
 

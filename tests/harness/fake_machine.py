@@ -75,7 +75,7 @@ class _Job:
         return Usage(prompt_tokens=len(self.request.messages), completion_tokens=self.sent, cached_tokens=1)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class FakeEngines:
     """Both engines; `prefill` and `decode` are what the servers take.
 

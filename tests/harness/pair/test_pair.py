@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import socket
+import weakref
 from contextlib import closing
 
 import aiohttp
 import pytest
 
+from harness.load.conductor import Conductor
 from harness.pair.pair import Pair, PairOptions, listening_socket
 from kernels.errors import EnvironmentProblem
+from tests.harness.fake_machine import FakeEngines, FakeMachine
 from tests.harness.rig import get, served
 
 pytestmark = pytest.mark.asyncio
@@ -90,3 +94,15 @@ async def test_urls_before_the_start_are_a_bug() -> None:
         pair = Pair(engines.prefill, engines.decode, gate=running._gate)
         with pytest.raises(AssertionError, match="not been started"):
             _ = pair.base_url
+
+
+async def test_nothing_keeps_the_engines_of_a_pair_that_was_stopped() -> None:
+    """A campaign makes a pair for each run; aiohttp's own caches would keep every engine, with all that hangs on it."""
+    machine = FakeMachine()
+    engines = FakeEngines(machine)
+    async with Pair(engines.prefill, engines.decode, gate=Conductor(machine)) as pair:
+        assert (await get(f"{pair.worker_url('prefill')}/health"))[0] == 200
+    reference = weakref.ref(engines)
+    del engines, pair
+    gc.collect()
+    assert reference() is None
