@@ -10,8 +10,17 @@ from typing import Any
 
 import click
 
+from harness.cli.ablate import ablate_command
+from harness.cli.arms import arms_command
 from harness.cli.options import DEFAULT_SEED, option_name, scenario_options
+from harness.cli.prove import prove_command
+from harness.cli.race import race_command
+from harness.cli.replay import replay_command
+from harness.cli.sensitivity import sensitivity_command
+from harness.cli.serve import serve_command
 from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER, simulate
+from harness.cli.sweep import sweep_command
+from harness.cli.trace import trace_command
 from harness.config import flat_view, list_scenarios, load_scenario
 from harness.simulation.provenance import project_version
 
@@ -34,8 +43,18 @@ interrupted (what was done is kept)."""
 @click.pass_context
 def app(context: click.Context, /, **arguments: Any) -> int | None:
     if context.invoked_subcommand is not None:
+        _refuse_given(context)
         return None
     return simulate(arguments)
+
+
+def _refuse_given(context: click.Context) -> None:
+    """Options in front of a command would go unheard, so they are the user's mistake."""
+    command_line = click.core.ParameterSource.COMMANDLINE
+    for parameter in context.command.params:
+        if parameter.name and context.get_parameter_source(parameter.name) is command_line:
+            where = f"stands before the command '{context.invoked_subcommand}'; a command's options follow it"
+            raise click.UsageError(f"{parameter.opts[-1]} {where}")
 
 
 @app.command("list", help="List the scenarios.")
@@ -63,3 +82,9 @@ def options_command(scenario: str, is_json: bool) -> int:
         if "." in key:
             click.echo(f"{option_name(key):<36}  {key:<40}  {value}")
     return 0
+
+
+for command in (sweep_command, arms_command, sensitivity_command, serve_command, ablate_command):
+    app.add_command(command)
+for command in (race_command, prove_command, replay_command, trace_command):
+    app.add_command(command)

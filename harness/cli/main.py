@@ -7,6 +7,7 @@ Exit codes: 0 clean, 1 corruption or race found, 2 user's mistake, 3 environment
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -28,15 +29,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USER_MISTAKE
     try:
         outcome = app.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        # Here, not when the interpreter ends: by then nobody can say what a closed pipe means.
+        sys.stdout.flush()
     except click.UsageError as error:
         return _fail(_one_line(error), USER_MISTAKE)
     except KVRaceError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`): nothing is wrong, and nobody listens.
-        sys.stderr.close()
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output went away (`| head`): nothing is wrong, and nobody listens. Click has its own way of
+        # ending then, with exit code 1, which is ours for corruption found.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except Exception:
         traceback.print_exc()
