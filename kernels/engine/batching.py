@@ -13,6 +13,7 @@ from collections import deque
 from kernels.engine.batch import Batch, Extend, PrefillJob, batch_of
 from kernels.engine.ledger import ContentLedger
 from kernels.engine.spec import PrefillSpec
+from kernels.errors import ConfigError
 from kernels.hicache.controller import HiCache
 from kernels.hicache.pieces import HostPiece
 
@@ -21,6 +22,13 @@ class Batcher:
     """The waiting line in front of the prefill engine."""
 
     def __init__(self, spec: PrefillSpec, cache: HiCache, ledger: ContentLedger) -> None:
+        """Raises: ConfigError for a budget of less than one page, with which no prompt would ever get on."""
+        if spec.chunk_tokens < cache.geometry.page_tokens:
+            raise ConfigError(
+                f"a chunk of {spec.chunk_tokens} tokens is less than one page of {cache.geometry.page_tokens}",
+                key="engine.chunk_tokens",
+                value=spec.chunk_tokens,
+            )
         self._spec = spec
         self._cache = cache
         self._ledger = ledger

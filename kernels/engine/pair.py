@@ -53,7 +53,7 @@ class ServingPair:
     def __init__(self, machine: Machine, cost: CostModel, spec: PairSpec, shared: SharedModel) -> None:
         """Effect: makes buffers, streams, events and host threads on the machine.
 
-        Raises: ConfigError for a geometry that the recall model does not serve.
+        Raises: ConfigError for a geometry that the recall model does not serve, and for chunks of less than a page.
         """
         self.spec = spec
         self._evidence: dict[str, RequestEvidence] = {}

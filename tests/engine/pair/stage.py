@@ -215,6 +215,9 @@ class Stage:
             engine = self.pair.prefill if half == "prefill" else self.pair.decode
             engine.abort(asked.request.request_id)
 
+    def run_ns(self, duration_ns: int) -> None:
+        self.machine.advance_to(self.machine.now_ns + duration_ns)
+
     def run_until(self, is_so: Callable[[], bool]) -> None:
         """Let single instants pass until something is so."""
         while not is_so():

@@ -133,6 +133,24 @@ def test_evidence_shows_the_first_early_reads(shared: SharedModel) -> None:
         assert read.torn == int((row.view.tear < 1.0).sum())
 
 
+def test_who_shares_a_batch_shares_its_load(shared: SharedModel) -> None:
+    """Two requests need the same pages back: one load serves both, both read it early, each counts its own reads."""
+    stage = Stage(shared, variant=BARE, device_pages=40)
+    writer = Writer(shared, 5)
+    talks = [writer.talk(7_800) for _ in range(2)]
+    for talk in talks:
+        stage.ask(talk, talk.names[0])
+    pair = [stage.submit(talks[0], name) for name in talks[0].names[1:]]
+    stage.settle()
+    loads, rides = (stage.evidence(asked) for asked in pair)
+    assert (loads.batch, rides.batch) == (2, 2)
+    assert stage.pair.counters()["loaded_pages"] == 7_800 // PAGE
+    assert (loads.host_hit_tokens, rides.host_hit_tokens) == (7_800 // PAGE * PAGE, 0)
+    assert rides.device_hit_tokens == loads.host_hit_tokens, "by then the tree says that they are on the device"
+    assert loads.stale_reads == rides.stale_reads == 21 * (7_800 // PAGE)
+    assert not all(asked.is_right for asked in pair)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -43,11 +43,15 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """One extend after its forward. contents: its context's and its own pages', as they should have been read."""
+    """One extend after its forward. contents: its context's and its own pages', as they should have been read.
+
+    context_span, window_span: its context, and the last page of it, in the columns of what was read.
+    """
 
     prompt: Prompt
     contents: list[PageContent]
     context_span: slice
+    window_span: slice
     readings: Readings
     first_token: int | None
 
@@ -63,7 +67,8 @@ def capture(stage: Stage) -> list[Seen]:
         extend, span = batch.extends[index], batch.context_spans[index]
         versions = np.concatenate((readings[0].wanted[span], extend.versions))
         (reading,) = readings
-        found.append(Seen(extend.job.prompt, ledger.contents(versions), span, reading, token))
+        contents = ledger.contents(versions)
+        found.append(Seen(extend.job.prompt, contents, span, batch.window_spans[index], reading, token))
         return token
 
     readout.prefill = prefill  # type: ignore[method-assign]
@@ -88,14 +93,18 @@ class Unshared:
         recalled = None if name.anchor is None else self._token(anchor_context(name), position)
         return self._token(state_context(start_of(name, recalled)), position)
 
-    def known_anchor(self, fact: Fact, layer: int) -> int | None:
-        """What the sum of the indexed layers in front of `layer` says of a fact's anchor; None where there is none."""
-        outputs = [
-            self._indexed(indexed, anchor_context(fact.name), fact.begin)
-            for indexed in self._geometry.layers_with("index_k")
-            if indexed < layer
-        ]
-        return self._best(outputs) if outputs else None
+    def known_anchors(self, fact: Fact) -> dict[int, int]:
+        """By layer, what the sum of the indexed layers in front of it says of a fact's anchor; without the layers
+        that have none in front."""
+        contexts = anchor_context(fact.name)
+        known: dict[int, int] = {}
+        outputs: list[NDArray[np.float32]] = []
+        for layer in range(self._geometry.layer_count):
+            if outputs:
+                known[layer] = self._best(outputs)
+            if "index_k" in self._geometry.pools_of(layer):
+                outputs.append(self._indexed(layer, contexts, fact.begin))
+        return known
 
     def _token(self, contexts: Words, position: int) -> int:
         outputs = [self._indexed(layer, contexts, position) for layer in self._geometry.layers_with("index_k")]
@@ -125,14 +134,15 @@ class Unshared:
 
     def _pages(self, kind: PoolKind, layer: int) -> list[Bytes]:
         """The bytes of all pages as this layer's kernel read them from this pool."""
+        pages = [_bytes_of(content.for_layer(layer), kind) for content in self._seen.contents]
         view = self._seen.readings.stale.get((kind, layer))
-        pages: list[Bytes] = []
-        for place, content in enumerate(self._seen.contents):
-            column = self._seen.context_span.start + place
-            if view is None or column >= self._seen.context_span.stop:
-                pages.append(_bytes_of(content.for_layer(layer), kind))
-            else:
-                pages.append(self._read(view, column, kind, layer))
+        if view is not None:
+            context = self._seen.context_span
+            columns = self._seen.window_span if kind == "swa" else context
+            # Of the window only the context's last page is read.
+            first = context.stop - context.start - 1 if kind == "swa" else 0
+            for place, column in enumerate(range(columns.start, columns.stop), first):
+                pages[place] = self._read(view, column, kind, layer)
         return pages
 
     def _read(self, view: PageView, column: int, kind: PoolKind, layer: int) -> Bytes:
