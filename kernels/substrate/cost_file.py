@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
 from kernels.errors import ConfigError
@@ -17,7 +18,7 @@ from kernels.substrate.cost import CostModel, Curve, Quantity, Status
 
 DEFAULT_COST_FILE = Path(__file__).parent / "data" / "h200_pcie5.toml"
 
-_STATUSES: dict[str, Status] = {"measured": "measured", "fitted": "fitted", "assumed": "assumed"}
+_STATUSES: Mapping[str, Status] = MappingProxyType({"measured": "measured", "fitted": "fitted", "assumed": "assumed"})
 _QUANTITY_KEYS = ("value", "unit", "source", "status", "low", "high")
 _CURVE_KEYS = ("points", "unit", "source", "status")
 

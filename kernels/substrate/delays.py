@@ -12,7 +12,8 @@ it before an operation moves its first byte). Floor 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NoReturn
 
 from kernels.errors import ConfigError
@@ -33,15 +34,17 @@ DEFAULT_POINTS: tuple[str, ...] = (
 )
 """Every place where the simulated machine accepts a delay."""
 
-DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
-    "constant": ("duration",),
-    "uniform": ("low", "high"),
-    "lognormal": ("median", "sigma"),
-    "exponential": ("mean",),
-}
+DISTRIBUTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "constant": ("duration",),
+        "uniform": ("low", "high"),
+        "lognormal": ("median", "sigma"),
+        "exponential": ("mean",),
+    }
+)
 """Parameters by distribution; all are times but `sigma`."""
 
-UNIT_NS: dict[str, int] = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+UNIT_NS: Mapping[str, int] = MappingProxyType({"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000})
 
 DELAY_FORM = "POINT=DISTRIBUTION:PARAMETERS[@LAYERS], for example h2d.index_k=lognormal:200us,0.5@0-5,7"
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.substrate.contract import HostProgram, Region, Sleep
 from kernels.substrate.trace import MemoryTrace
-from kernels.substrate.virtual.link import fair_rates
+from kernels.substrate.virtual.link import Link, Transfer, fair_rates
 from kernels.substrate.virtual.machine import VirtualMachine
 from kernels.substrate.virtual.stream import VirtualStream
+from kernels.substrate.virtual.timeline import Timeline
 from tests.substrate.plain import plain_cost, plain_machine, region
 
 
@@ -161,3 +164,57 @@ def test_shares_are_fair(caps: list[float], capacity: float) -> None:
     # Whoever has less than it could use has at least as much as anyone else.
     greatest = max(rates)
     assert all(rate == pytest.approx(greatest) for rate, cap in zip(rates, caps, strict=True) if rate < cap * 0.999)
+
+
+Load = tuple[int, int, Fraction]
+"""Begin, bytes, and bytes a nanosecond alone."""
+
+
+def fluid_ends(loads: list[Load], capacity: Fraction) -> list[Fraction]:
+    """Ends by exact arithmetic: between two changes every copy moves at its cap or at the water level."""
+    left = [Fraction(byte_count) for _, byte_count, _ in loads]
+    ends: list[Fraction | None] = [None] * len(loads)
+    now = Fraction(0)
+    while None in ends:
+        active = [i for i, load in enumerate(loads) if ends[i] is None and load[0] <= now]
+        level = Fraction(0)
+        for cap in sorted({loads[i][2] for i in active}):
+            # With the water at this cap, would the link overflow? Then it stands where it is just full.
+            slow = [loads[i][2] for i in active if loads[i][2] < cap]
+            level = min(cap, (capacity - sum(slow)) / (len(active) - len(slow)))
+            if level < cap:
+                break
+        rates = {i: min(loads[i][2], level) for i in active}
+        changes = [left[i] / rates[i] for i in active]
+        changes += [load[0] - now for load in loads if load[0] > now]
+        step = min(changes)
+        now += step
+        for i in active:
+            left[i] -= rates[i] * step
+            if left[i] == 0:
+                ends[i] = now
+    return [end for end in ends if end is not None]
+
+
+quarters = st.integers(1, 16).map(lambda quarter: Fraction(quarter, 4))
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(1, 400), quarters), min_size=1, max_size=7), quarters)
+def test_sharing_over_time_is_that_of_a_fluid(loads: list[Load], capacity: Fraction) -> None:
+    timeline = Timeline()
+    link = Link("link", float(capacity), timeline)
+    ends: dict[int, int] = {}
+    for i, (begin_ns, byte_count, cap) in enumerate(loads):
+
+        def join(
+            _: None, i: int = i, begin_ns: int = begin_ns, byte_count: int = byte_count, cap: float = float(cap)
+        ) -> None:
+            link.join(Transfer(byte_count, cap, begin_ns, lambda end_ns: ends.update({i: end_ns})), begin_ns)
+
+        timeline.at(begin_ns, join, None)
+    timeline.run()
+    assert not link.active
+    for i, end in enumerate(fluid_ends(loads, capacity)):
+        # Ends are whole nanoseconds, rounded up at each end of somebody else's copy.
+        assert abs(ends[i] - end) <= len(loads) + 1

@@ -40,7 +40,7 @@ def walk(pool: str, drawn: tuple[list[int], list[int], int, int]) -> tuple[Page,
 @st.composite
 def programs(draw: st.DrawFn) -> list[Step]:
     steps: list[Step] = []
-    for version in range(2, 2 + draw(st.integers(1, 14))):
+    for version in range(2, 2 + draw(st.integers(1, 18))):
         stream = draw(st.sampled_from("ABC"))
         kind = draw(st.sampled_from(["load", "save", "write", "read", "read", "busy", "record", "wait"]))
         duration_ns = draw(st.integers(0, 40))

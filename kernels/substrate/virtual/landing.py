@@ -47,7 +47,7 @@ class Landing(Protocol):
         """When each page's first byte moved, and its last."""
 
     def catch_up(self, until_ns: int) -> None:
-        """Make `versions` right for every page whose first byte moved before this moment, which is not ahead of now."""
+        """Make `versions` right for every page whose first byte moved before this moment."""
 
 
 class KernelLanding:
@@ -103,9 +103,10 @@ class CopyLanding:
         """The last byte has moved. Effect: settles, and closes both accesses."""
         buffer, source = self.buffer, self.source
         if self._resolved or meets(source, self.source_region):
-            self.catch_up(now_ns)
+            self.catch_up(now_ns + 1)
         else:
             self.versions = gather(source.landed, self.source_region)
+            self._resolved = len(self.versions)
         source.close(self.begin_ns)
         buffer.landings.remove(self)
         buffer.open_ns.remove(self.begin_ns)
@@ -184,7 +185,9 @@ def contents(buffer: VirtualBuffer, region: Region, times: Times) -> Contents:
         landing.catch_up(int(when.max()))
         begins, ends = (each[there] for each in landing.page_times())
         versions = landing.versions[there]
-        whole = (ends <= when) & (ends >= last_end[here])
+        # A page that moves in less than a nanosecond has not moved yet at the instant at which it begins.
+        has_moved = (ends <= when) & ((begins < when) | (landing.settled_ns is not None))
+        whole = has_moved & (ends >= last_end[here])
         if landing.beaten_ns is not None:
             whole &= when < landing.beaten_ns[there]
         tail[here[whole]] = versions[whole]
