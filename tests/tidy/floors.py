@@ -27,8 +27,8 @@ FLOORS["scenarios"] = _MACHINE
 FLOORS["harness"] = _MACHINE | {"scenarios"}
 FLOORS["run"] = frozenset({"harness", "kernels.errors"})
 
-# Modules that exist for the tests: they check the product's state after every step.
-_FOR_TESTS = frozenset({"kernels.hicache.invariants"})
+# Modules that exist for tests: one checks the product's state after every step, one is a plugin that pytest loads.
+_FOR_TESTS = frozenset({"kernels.hicache.invariants", "kernels.races.pytest_plugin"})
 _HEAVY = frozenset({"transformers", "torch", "sglang"})
 _GPU = frozenset({"cupy", "cupyx"})
 

@@ -31,6 +31,11 @@ TRACE_COMMAND = "python run.py trace"
 
 def exploration_text(result: Exploration) -> str:
     """Everything that an exploration found, and what it says."""
+    return "\n\n".join([*findings_text(result), verdict_line(result)]) + "\n"
+
+
+def findings_text(result: Exploration) -> list[str]:
+    """The races, other failures and masked accesses, each a text of its own."""
     parts = [race_text(report) for report in result.races]
     explained = {str(report.token) for report in result.races}
     for failure in result.failures:
@@ -38,8 +43,7 @@ def exploration_text(result: Exploration) -> str:
             error = f": {failure.outcome.error}" if failure.outcome.error else ""
             parts.append(f"FAILS {', '.join(failure.key)}{error}   no unordered pair   token {failure.token}")
     parts += [f"MASKED {masked}; {counted(masked.count, 'such access')[:-1]}es" for masked in result.masked]
-    parts.append(verdict_line(result))
-    return "\n\n".join(parts) + "\n"
+    return parts
 
 
 def verdict_line(result: Exploration) -> str:
@@ -79,11 +83,12 @@ def trace_text(detector: Detector) -> str:
         return "\n".join(["UNKNOWN the trace cannot be judged", *lines]) + "\n"
     if detector.verdict is Verdict.CLEAN:
         return f"ORDERED {counted(detector.row_count, 'row')}: nothing unordered in this one execution\n"
-    parts = [_predicted(group) for group in name_all(detector)]
+    parts = [predicted_text(group) for group in name_all(detector)]
     return "\n\n".join(parts) + "\n"
 
 
-def _predicted(group: Group) -> str:
+def predicted_text(group: Group) -> str:
+    """A race of one execution that was not run again."""
     finding = group.shown
     lines = [f"RACE  {place_of(finding.race)}   {_name(finding)}   predicted from one execution", ""]
     lines += [*_accesses(finding), "", *_why(finding), "", f"  add      {finding.mend}", *_also(group)]

@@ -31,7 +31,8 @@ class ProgramFailed(KVRaceError):
 
 
 def program_name(program: Program) -> str:
-    name = getattr(program, "__qualname__", None)
+    """A function's own name; of other callables their `name`, where they have one."""
+    name = getattr(program, "__qualname__", None) or getattr(program, "name", None)
     return str(name) if name is not None else type(program).__qualname__
 
 

@@ -6,6 +6,7 @@ Source: facts/concurrency.md section 0: detect first, search second (RaceFuzzer,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 from kernels.races.detector.detector import Detector
@@ -39,16 +40,18 @@ def explore(
     *,
     mend_schedules: int = MEND_SCHEDULES,
     has_call_sites: bool = False,
+    workload: str = "",
 ) -> Exploration:
     """Look for races of a program, name them, show them, and check what would close them.
 
     Args:
         strategy: `auto`, `exhaustive`, or one sampler (`search/portfolio.py`). budget: schedules of the search; half of
         them, with `auto`, go to the exhaustive search first. mend_schedules: random schedules of each mended program.
+        workload: what the tokens say about where the program comes from.
     Returns: an exploration; it says `clean` only if every order was looked at.
     """
     check_strategy(strategy)
-    explorer = _Explorer(program, seed, has_call_sites)
+    explorer = _Explorer(program, seed, has_call_sites, workload)
     explorer.detect()
     exhausted = explorer.search(strategy, budget)
     explorer.mend(mend_schedules)
@@ -67,10 +70,11 @@ def explore(
 
 
 class _Explorer:
-    def __init__(self, program: Program, seed: int, has_call_sites: bool) -> None:
+    def __init__(self, program: Program, seed: int, has_call_sites: bool, workload: str) -> None:
         self.program = program
         self.seed = seed
         self.plan = Plan(program, has_call_sites=has_call_sites)
+        self.plain = Token(self.plan.hash, workload)
         self.stats = Stats()
         self.reports: dict[tuple[Signature, Code], RaceReport] = {}
         self.failures: dict[FailureKey, Failure] = {}
@@ -80,7 +84,7 @@ class _Explorer:
 
     def detect(self) -> None:
         """Judge one execution in issue order, and show what it finds by turning each pair round."""
-        plain = run_token(self.plan, Token(self.plan.hash))
+        plain = run_token(self.plan, self.plain)
         self.trace = plain.trace
         self._count("issue order", plain.outcome)
         self._name(plain.detector)
@@ -89,7 +93,7 @@ class _Explorer:
         for report in self.reports.values():
             group = report.group
             for finding in (group.shown, *group.others):
-                if self._show(report, Token(self.plan.hash, constraints=(self._turned(finding),)), "directed"):
+                if self._show(report, replace(self.plain, constraints=(self._turned(finding),)), "directed"):
                     break
 
     def _name(self, detector: Detector) -> list[RaceReport]:
@@ -184,8 +188,8 @@ class _Explorer:
         constraints = turned_round(self.plan, outcome.choices)
         kept = fewest(self.plan, constraints, lambda other: other.has_failed and self.key_of(other) == key)
         if kept or self.key_of(Execution(self.plan).run(IssueOrder())) == key:
-            return Token(self.plan.hash, constraints=tuple(kept))
-        return Token(self.plan.hash, choices=tuple(outcome.choices))
+            return replace(self.plain, constraints=tuple(kept))
+        return replace(self.plain, choices=tuple(outcome.choices))
 
     def key_of(self, outcome: Outcome) -> FailureKey:
         """The signature of a failure: its kinds, and which kinds of operation read stale bytes, without numbers."""

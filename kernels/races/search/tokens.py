@@ -20,7 +20,15 @@ VERSION = "kr1"
 TOKEN_CHARACTERS_MAX = 120
 """A longer token belongs into a file."""
 
-_FORM = re.compile(r"(?P<version>kr\d+)-(?P<hash>[0-9a-f]{8})-(?P<workload>[\w.,=]*)-(?P<kind>[oc])(?P<rest>[\d.bx_]*)")
+_WORKLOAD = r"[\w.,=/:]*"
+_FORM = re.compile(
+    rf"(?P<version>kr\d+)-(?P<hash>[0-9a-f]{{8}})-(?P<workload>{_WORKLOAD})-(?P<kind>[oc])(?P<rest>[\d.bx_]*)"
+)
+
+
+def can_name(workload: str) -> bool:
+    """True where a token can carry this text as its workload."""
+    return re.fullmatch(_WORKLOAD, workload) is not None
 
 
 class TokenRefused(KVRaceError):
