@@ -7,7 +7,7 @@ import sys
 # what it saves. Children inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from harness.cli.main import main  # noqa: E402
+from harness.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

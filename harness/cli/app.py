@@ -16,9 +16,10 @@ from harness.cli.options import DEFAULT_SEED, option_name, scenario_options
 from harness.cli.prove import prove_command
 from harness.cli.race import race_command
 from harness.cli.replay import replay_command
+from harness.cli.score import score_command
 from harness.cli.sensitivity import sensitivity_command
 from harness.cli.serve import serve_command
-from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER, simulate
+from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER, TRANSPORTS, simulate
 from harness.cli.sweep import sweep_command
 from harness.cli.trace import trace_command
 from harness.config import flat_view, list_scenarios, load_scenario
@@ -38,6 +39,13 @@ interrupted (what was done is kept)."""
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--out", default=str(RUNS_FOLDER), show_default=True, metavar="DIR", help="Parent of the run folder.")
 @click.option("--trace", default=None, metavar="FILE", help="Write every operation of the machine to FILE.")
+@click.option(
+    "--transport",
+    default="aiohttp",
+    show_default=True,
+    type=click.Choice(tuple(TRANSPORTS)),
+    help="The sessions' client: the fast one, or the official one that applications use.",
+)
 @scenario_options
 @click.version_option(project_version(), prog_name="kvrace")
 @click.pass_context
@@ -84,7 +92,7 @@ def options_command(scenario: str, is_json: bool) -> int:
     return 0
 
 
-for command in (sweep_command, arms_command, sensitivity_command, serve_command, ablate_command):
+for command in (sweep_command, arms_command, sensitivity_command, serve_command, ablate_command, score_command):
     app.add_command(command)
 for command in (race_command, prove_command, replay_command, trace_command):
     app.add_command(command)

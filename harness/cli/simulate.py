@@ -19,8 +19,10 @@ from rich.console import Console
 from harness.cli.options import overrides_from
 from harness.cli.progress import RunWatcher, run_progress
 from harness.config import Scenario, load_scenario
-from harness.simulation.run import RunRequest, RunResult, Simulation
+from harness.simulation.run import MakeTransport, RunRequest, RunResult, Simulation
 from harness.simulation.tracing import trace_output
+from harness.transport.over_aiohttp import AiohttpTransport
+from harness.transport.over_openai import OpenAITransport
 from kernels.engine.shared import SharedModel
 from results.report.screen import screen
 from results.report.witness import first_corrupted
@@ -28,6 +30,7 @@ from results.report.witness import first_corrupted
 DEFAULT_SCENARIO = "hicache_bf16"
 RUNS_FOLDER = Path("results") / "runs"
 INTERRUPTED = 130
+TRANSPORTS: Mapping[str, MakeTransport] = {"aiohttp": AiohttpTransport, "openai": OpenAITransport}
 
 
 def simulate(arguments: Mapping[str, Any]) -> int:
@@ -45,6 +48,7 @@ def simulate(arguments: Mapping[str, Any]) -> int:
             repeat=repeat_command(arguments["scenario"], seed, overrides),
             watch=watch,
             trace_file=arguments["trace"],
+            transport=TRANSPORTS[arguments["transport"]],
         )
     if is_json:
         print(json.dumps(result.summary.as_json()))
@@ -64,6 +68,7 @@ def run_scenario(
     repeat: str,
     watch: RunWatcher,
     trace_file: str | None = None,
+    transport: MakeTransport = AiohttpTransport,
 ) -> RunResult:
     """One run in an event loop of its own. Ctrl-C ends it early, and what was done is kept."""
 
@@ -74,7 +79,7 @@ def run_scenario(
         return await simulation.run()
 
     with trace_output(trace_file, scenario.name, seed) as trace:
-        request = RunRequest(scenario, seed, SharedModel(), store, repeat, trace, watch)
+        request = RunRequest(scenario, seed, SharedModel(), store, repeat, trace, watch, transport)
         simulation = Simulation(request)
         return asyncio.run(run())
 

@@ -15,7 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 _DIGITS = 12
 _AREAS = ("kernels", "harness", "results")
 _SUFFIXES = frozenset({".py", ".toml", ".cu"})
-_WITHOUT_INFLUENCE = ("harness/cli/", "harness/search/", "kernels/races/", "results/report/", "results/runs/")
+_WITHOUT_INFLUENCE = (
+    "harness/cli/",
+    "harness/races/",
+    "harness/search/",
+    "kernels/races/",
+    "results/report/",
+    "results/runs/",
+)
 """These show, ask or explain; no figure of a run comes from them."""
 
 

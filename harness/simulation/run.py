@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from harness.config import Scenario
 from harness.config.views import to_dict
@@ -36,6 +37,12 @@ MODEL = "kvrace-recall"
 BACKEND = "virtual"
 
 
+class MakeTransport(Protocol):
+    """Makes a client inside a running loop; `AiohttpTransport` and `OpenAITransport` are such."""
+
+    def __call__(self, options: TransportOptions, /, *, now_ns: Callable[[], int]) -> Transport: ...
+
+
 @dataclass(frozen=True, slots=True)
 class RunProgress:
     """How far a run has come. corrupted: turns judged as corrupted so far."""
@@ -60,7 +67,7 @@ class RunRequest:
 
     store: parent of the run folder; None keeps nothing (sweeps over hundreds of runs).
     repeat: the command that repeats it. shared: what runs of one process have in common.
-    trace: a further sink for the machine's trace.
+    trace: a further sink for the machine's trace. transport: the client that the sessions use.
     """
 
     scenario: Scenario
@@ -70,6 +77,7 @@ class RunRequest:
     repeat: str
     trace: TraceSink | None = None
     on_progress: Callable[[RunProgress], None] = field(default=lambda _: None)
+    transport: MakeTransport = AiohttpTransport
 
 
 class Simulation:
@@ -125,7 +133,7 @@ class Simulation:
         options = PairOptions(seed=self._request.seed, model=facts)
         pair = Pair(assembly.pair.prefill, assembly.pair.decode, gate=conductor, options=options)
         async with pair:
-            transport = AiohttpTransport(TransportOptions(pair.base_url), now_ns=lambda: conductor.now_ns)
+            transport = self._request.transport(TransportOptions(pair.base_url), now_ns=lambda: conductor.now_ns)
             try:
                 self._generator = self._load(transport, conductor, context, writer, scenario.engine.max_new_tokens)
                 if self._is_stopped:

@@ -22,6 +22,7 @@ class Rendezvous:
     arrived: recorded behind the hand-off's last copy; None until the hand-off was enqueued.
     first_token: what the metadata row carries.
     cancelled: a half gave up; the other must let go of what it holds once no transfer is in flight.
+    problem: why, where a half could not even begin.
     halves_gone: how many of the two are done with the room.
     """
 
@@ -32,6 +33,7 @@ class Rendezvous:
     first_token: int | None = None
     cached_tokens: int = 0
     cancelled: bool = False
+    problem: str = ""
     halves_gone: int = 0
 
 
@@ -54,9 +56,9 @@ class Bootstrap:
         for wake in self._listeners:
             wake()
 
-    def give_up(self, meeting: Rendezvous) -> None:
+    def give_up(self, meeting: Rendezvous, problem: str) -> None:
         """One half cannot even begin: the other need not either."""
-        meeting.cancelled = True
+        meeting.cancelled, meeting.problem = True, problem
         self.leave(meeting)
         self.changed()
 

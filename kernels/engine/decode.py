@@ -104,7 +104,7 @@ class DecodeEngine:
         self._readout = readout
         self._evidence = evidence
         self._allocator = PageAllocator(pools[0].page_count, "lifo")
-        self._intake = Intake(reader, "decode pool", pools[0].page_count * geometry.page_tokens)
+        self._intake = Intake(reader, bootstrap, "decode pool", pools[0].page_count * geometry.page_tokens)
         self._waiting: deque[DecodeJob] = deque()
         self._arriving: list[DecodeJob] = []
         self._running: list[DecodeJob] = []
@@ -119,12 +119,10 @@ class DecodeEngine:
         """Take the decode half of a request. Its tokens, the first one included, go to `sink`."""
         meeting = self._bootstrap.meet(request.room)
         evidence = self._evidence.setdefault(request.request_id, RequestEvidence())
-        prompt = self._intake.prompt(request, sink, self._machine.now_ns, reply_tokens=request.max_new_tokens)
-        if prompt is None:
-            self._bootstrap.give_up(meeting)
-            return
-        self._waiting.append(DecodeJob(request, sink, prompt, meeting, evidence))
-        self._thread.wake()
+        prompt = self._intake.prompt(request, sink, meeting, self._machine.now_ns, reply_tokens=request.max_new_tokens)
+        if prompt is not None:
+            self._waiting.append(DecodeJob(request, sink, prompt, meeting, evidence))
+            self._thread.wake()
 
     def abort(self, request_id: str) -> None:
         """Stop a request at the next step; its pages are freed once no transfer can write to them any more."""
@@ -265,7 +263,7 @@ class DecodeEngine:
             self._rows.free(job.meeting.row)
             job.meeting.row = None
         self._bootstrap.leave(job.meeting)
-        message = "the request was aborted" if reason == "abort" else ""
+        message = (job.meeting.problem or "the request was aborted") if reason == "abort" else ""
         job.sink.on_finish(reason, job.usage(), self._machine.now_ns, message)
 
     def __repr__(self) -> str:

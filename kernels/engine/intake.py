@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernels.engine.bootstrap import Bootstrap, Rendezvous
 from kernels.engine.prompt import Prompt, PromptReader
 from kernels.engine.request import GenerateRequest, TokenSink, Usage
 from kernels.engine.tokenizer_chat import MessageError
@@ -20,23 +21,28 @@ class Intake:
     """One engine's door. pool: its name in sentences. capacity_tokens: whole pages of it, in tokens."""
 
     reader: PromptReader
+    bootstrap: Bootstrap
     pool: str
     capacity_tokens: int
 
-    def prompt(self, request: GenerateRequest, sink: TokenSink, now_ns: int, *, reply_tokens: int = 0) -> Prompt | None:
-        """The request's prompt; None where it cannot be served, and then its sink has been told why.
+    def prompt(
+        self, request: GenerateRequest, sink: TokenSink, meeting: Rendezvous, now_ns: int, *, reply_tokens: int = 0
+    ) -> Prompt | None:
+        """The request's prompt. None where it cannot be served: then its sink and the other half have been told why.
 
         Args: reply_tokens: room that the reply needs in this pool.
         """
         try:
             prompt = self.reader.read(request.messages, request.tools)
-        except MessageError as problem:
-            sink.on_finish("error", Usage(0, 0, 0), now_ns, str(problem))
+        except MessageError as unreadable:
+            sink.on_finish("error", Usage(0, 0, 0), now_ns, str(unreadable))
+            self.bootstrap.give_up(meeting, str(unreadable))
             return None
         prompt_tokens = len(prompt.tokens)
         if prompt_tokens + reply_tokens > self.capacity_tokens:
             reply = f" and a reply of up to {reply_tokens}" if reply_tokens else ""
-            what = f"{prompt_tokens} tokens{reply} do not fit into the {self.pool} of {self.capacity_tokens} tokens"
-            sink.on_finish("error", Usage(prompt_tokens, 0, 0), now_ns, what)
+            problem = f"{prompt_tokens} tokens{reply} do not fit into the {self.pool} of {self.capacity_tokens} tokens"
+            sink.on_finish("error", Usage(prompt_tokens, 0, 0), now_ns, problem)
+            self.bootstrap.give_up(meeting, problem)
             return None
         return prompt

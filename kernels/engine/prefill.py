@@ -89,7 +89,8 @@ class PrefillEngine:
         self._readout = readout
         self._evidence = evidence
         self._batcher = Batcher(spec, cache, ledger)
-        self._intake = Intake(reader, "prefill pool", cache.device.capacity_pages * cache.geometry.page_tokens)
+        capacity_tokens = cache.device.capacity_pages * cache.geometry.page_tokens
+        self._intake = Intake(reader, bootstrap, "prefill pool", capacity_tokens)
         self._sending: list[_Sending] = []
         self._computing: Batch | None = None
         self._done = [machine.event(f"forward.done.r{rank}") for rank in range(len(streams))]
@@ -106,12 +107,10 @@ class PrefillEngine:
         """Take the prefill half of a request. `sink` gets its first token, and the end once it has been handed off."""
         meeting = self._bootstrap.meet(request.room)
         evidence = self._evidence.setdefault(request.request_id, RequestEvidence())
-        prompt = self._intake.prompt(request, sink, self._machine.now_ns)
-        if prompt is None:
-            self._bootstrap.give_up(meeting)
-            return
-        self._batcher.add(PrefillJob(request, sink, prompt, meeting, evidence))
-        self._thread.wake()
+        prompt = self._intake.prompt(request, sink, meeting, self._machine.now_ns)
+        if prompt is not None:
+            self._batcher.add(PrefillJob(request, sink, prompt, meeting, evidence))
+            self._thread.wake()
 
     def abort(self, request_id: str) -> None:
         """Drop a request as soon as no forward and no transfer touches its pages."""
@@ -241,7 +240,7 @@ class PrefillEngine:
         if job.lease is not None and job.lease.is_open:
             self.cache.release(job.lease)
         usage = Usage(len(job.prompt.tokens), 0 if reason == "abort" else 1, job.cached_tokens)
-        message = "the request was aborted" if reason == "abort" else ""
+        message = (job.meeting.problem or "the request was aborted") if reason == "abort" else ""
         self._bootstrap.leave(job.meeting)
         job.sink.on_finish(reason, usage, self._machine.now_ns, message)
         self._bootstrap.changed()

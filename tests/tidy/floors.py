@@ -27,8 +27,12 @@ FLOORS["scenarios"] = _MACHINE
 FLOORS["harness"] = _MACHINE | {"scenarios"}
 FLOORS["run"] = frozenset({"harness", "kernels.errors"})
 
-# Modules that exist for tests: one checks the product's state after every step, one is a plugin that pytest loads.
-_FOR_TESTS = frozenset({"kernels.hicache.invariants", "kernels.races.pytest_plugin"})
+# Modules that nothing of the product imports: checks of its state after every step, a plugin that pytest loads, page
+# gathers that the substrates with real bytes need, and the view that notebooks read.
+_FOR_TESTS = frozenset(
+    {"kernels.hicache.invariants", "kernels.substrate.virtual.invariants", "kernels.races.pytest_plugin"}
+)
+_FOR_OTHERS = frozenset({"kernels.arrays.pages", "results.frames"})
 _HEAVY = frozenset({"transformers", "torch", "sglang"})
 _GPU = frozenset({"cupy", "cupyx"})
 
@@ -83,5 +87,5 @@ def unused_modules(sources: list[Source]) -> Iterator[Finding]:
                 used.add(target)
     for module, source in modules.items():
         is_entry = source.is_package or module.split(".")[-1] == "__main__"
-        if not is_entry and module not in used | _FOR_TESTS:
+        if not is_entry and module not in used | _FOR_TESTS | _FOR_OTHERS:
             yield source.finding(1, f"no module of the project imports {module}")

@@ -1,6 +1,6 @@
 """Minimising a failure: from an order of steps to the fewest turned-round pairs that still show it.
 
-Owns: which pairs a failing order turns round, and their reduction. Does not own: shrinking workloads (`shrinking.py`).
+Owns: which pairs a failing order turns round, and their reduction. Does not own: shrinking workloads (`harness.races`).
 Floor 2b. Source: facts/concurrency.md section 4: failures as flipped conflicting pairs reduce to one constraint, where
 delta debugging of step numbers stalls; ddmin: Zeller and Hildebrandt, TSE 2002.
 """
