@@ -47,7 +47,8 @@ def run(command: str) -> str:
         done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True)
         if done.returncode not in (0, 1):
             raise subprocess.CalledProcessError(done.returncode, arguments, done.stdout, done.stderr)
-        return _without_folder(done.stdout, folder).rstrip()
+        shown = re.sub(rf"\s+{re.escape(folder)}/", "  results/runs/", done.stdout)
+        return "\n".join(line.rstrip() for line in shown.splitlines())
 
 
 def steady(output: str) -> str:
@@ -60,10 +61,6 @@ def steady(output: str) -> str:
 def rebuilt(text: str) -> str:
     """The document with every output made again."""
     return _BLOCK.sub(lambda match: f"{match[1]}{run(match['command'])}{match[4]}", text)
-
-
-def _without_folder(output: str, folder: str) -> str:
-    return re.sub(rf"\s*{re.escape(folder)}/", " results/runs/", output)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -84,6 +84,7 @@ delays = st.one_of(
 )
 
 
+@settings(deadline=None, derandomize=True)
 @given(delays)
 def test_text_and_delay_are_the_same_thing(delay: Delay) -> None:
     assert parse_delay(delay_text(delay)) == delay

@@ -21,7 +21,7 @@ INITIAL = {"device": 0, "host": 1}
 
 # The phase that explains a failure traces every line, and a shrunk program explains itself.
 RANDOM_PROGRAMS = settings(
-    max_examples=200,
+    max_examples=120,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],

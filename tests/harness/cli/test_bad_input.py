@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
-from tests.harness.cli.child import run_child
+from tests.harness.cli.child import TEST_S, run_child
 from tests.harness.tiny import TINY
+
+pytestmark = pytest.mark.timeout(TEST_S)
 
 _MISTAKES = [
     (["--scenario", "hicache_bf17"], "unknown scenario 'hicache_bf17' (did you mean 'hicache_bf16'?); allowed: "),

@@ -15,9 +15,11 @@ from harness.cli.main import main
 from harness.search.log import LOG_NAME, RunLog
 from harness.search.sensitivity import plan_sensitivity
 from harness.search.source import source_fingerprint
-from tests.harness.cli.child import child
+from tests.harness.cli.child import TEST_S, child
 from tests.harness.search.record_builder import record_for
 from tests.harness.tiny import TINY, tiny_words
+
+pytestmark = pytest.mark.timeout(TEST_S)
 
 _SWEEP = ["sweep", "--scenario", str(TINY), "--axis", "sessions", "--values", "1,4"]
 

@@ -14,8 +14,10 @@ import pytest
 
 from harness.cli.main import main
 from results.reader import open_run
-from tests.harness.cli.child import child, run_child
+from tests.harness.cli.child import TEST_S, child, run_child
 from tests.harness.tiny import TINY
+
+pytestmark = pytest.mark.timeout(TEST_S)
 
 _PROMISED = (
     "scenario", "seed", "backend", "sessions", "sessions_corrupted", "session_rate", "session_ci95", "turns",

@@ -12,7 +12,9 @@ import subprocess
 import openai
 import pytest
 
-from tests.harness.cli.child import PATIENCE_S, Child, child
+from tests.harness.cli.child import PATIENCE_S, TEST_S, Child, child
+
+pytestmark = pytest.mark.timeout(TEST_S)
 
 _FACT = 'lookup_order {"order": "K-7731"}'
 

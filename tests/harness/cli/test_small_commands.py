@@ -16,7 +16,9 @@ import pytest
 
 from harness.cli.main import main
 from harness.config import SCENARIOS_DIR
-from tests.harness.cli.child import ROOT, run_child
+from tests.harness.cli.child import PATIENCE_S, ROOT, TEST_S, run_child
+
+pytestmark = pytest.mark.timeout(TEST_S)
 
 
 def _out(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -85,5 +87,5 @@ def test_broken_pipe_is_nobody_s_fault(tmp_path: Path) -> None:
         )
         assert writer.stdout is not None
         writer.stdout.close()
-        assert writer.wait(timeout=50) == 0
+        assert writer.wait(timeout=PATIENCE_S) == 0
     assert b"Traceback" not in (tmp_path / "err").read_bytes()

@@ -19,6 +19,9 @@ from harness.search.workers import JobRefused, WorkerLost, run_in_workers
 from tests.harness.search.record_builder import record_for
 from tests.harness.tiny import TINY
 
+# Workers start slowly on a busy machine.
+pytestmark = pytest.mark.timeout(170)
+
 _SOURCE = "of these tests"
 
 
