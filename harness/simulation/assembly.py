@@ -12,6 +12,7 @@ from harness.config import Scenario, cost_file_path, scenario_delays
 from kernels.engine.pair import PairSpec, ServingPair
 from kernels.engine.shared import SharedModel
 from kernels.engine.spec import DecodeSpec, PrefillSpec
+from kernels.errors import ConfigError
 from kernels.hicache.geometry import preset
 from kernels.hicache.paths import transfer_path
 from kernels.hicache.sizing import PoolFormats
@@ -21,6 +22,9 @@ from kernels.substrate.cost import CostModel
 from kernels.substrate.cost_file import load_cost_model, with_override
 from kernels.substrate.trace import DigestTrace, Tee, TraceSink
 from kernels.substrate.virtual.machine import VirtualMachine
+
+EXACT_TOP_K_MIN = 512
+"""Chance puts some entries in front of the right one; this many always hold it (tests/engine: up to 40k tokens)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,10 +80,18 @@ def cost_model(scenario: Scenario) -> CostModel:
 
 
 def pair_spec(scenario: Scenario) -> PairSpec:
-    """What the floors below are built from."""
+    """What the floors below are built from. Raises: ConfigError for a geometry whose selection is too narrow."""
     cache, engine = scenario.cache, scenario.engine
+    geometry = preset(cache.preset)
+    if geometry.top_k < EXACT_TOP_K_MIN:
+        raise ConfigError(
+            f"preset '{cache.preset}' can be sized but not run: it selects {geometry.top_k} entries, and the recall model is"
+            f" right on a clean path only from {EXACT_TOP_K_MIN} on",
+            key="cache.preset",
+            value=cache.preset,
+        )
     return PairSpec(
-        geometry=preset(cache.preset),
+        geometry=geometry,
         cache=HiCacheSpec(
             device_tokens=cache.device_tokens,
             host_tokens=cache.host_tokens if cache.hicache else 0,

@@ -86,9 +86,10 @@ def test_mistake_is_one_sentence(
     [
         (["--workload", "bfcl:nowhere"], "no BFCL folder at 'nowhere'"),
         (["--preset", "dsa"], "preset 'dsa' can be sized but not run"),
+        (["--preset", "tiny"], "preset 'tiny' can be sized but not run: it selects 8 entries"),
         (["--scenario", str(TINY), *_SPREAD], "the last prompt of session"),
     ],
-    ids=["workload", "preset", "drawn sizes"],
+    ids=["workload", "preset", "narrow preset", "drawn sizes"],
 )
 def test_mistake_that_only_the_machine_can_see(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path

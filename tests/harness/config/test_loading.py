@@ -111,7 +111,11 @@ def test_mistake_on_the_command_line(key: str, value: object, message: str) -> N
 
 
 def test_prompt_and_pools_are_compared_with_the_numbers() -> None:
-    overrides = {"workload.first_message_tokens_max": "2000000", "workload.fork_share": "0"}
+    overrides = {
+        "workload.first_message_tokens_max": "2000000",
+        "workload.fork_share": "0",
+        "workload.tool_result_log_mean": "7.0",
+    }
     with pytest.raises(ConfigError) as caught:
         load_scenario("hicache_bf16", overrides)
     # 3,500 system + 2,000,000 first message + 8 turns of 1,312 (lognormal mean) + 72 (call) + 48 (question) tokens.
