@@ -85,8 +85,8 @@ def pair_spec(scenario: Scenario) -> PairSpec:
     geometry = preset(cache.preset)
     if geometry.top_k < EXACT_TOP_K_MIN:
         raise ConfigError(
-            f"preset '{cache.preset}' can be sized but not run: it selects {geometry.top_k} entries, and the recall model is"
-            f" right on a clean path only from {EXACT_TOP_K_MIN} on",
+            f"preset '{cache.preset}' can be sized but not run: it selects {geometry.top_k} entries, and the recall"
+            f" model is right on a clean path only from {EXACT_TOP_K_MIN} on",
             key="cache.preset",
             value=cache.preset,
         )
