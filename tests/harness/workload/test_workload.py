@@ -174,7 +174,7 @@ def test_counted_lengths_are_the_lengths(workload: Workload) -> None:
 
 def test_tool_results_have_the_median_of_their_distribution(workload: Workload) -> None:
     sizes = sorted(turn.result_tokens for plan in workload.sessions for turn in plan.turns[:-1])
-    assert 950 < sizes[len(sizes) // 2] < 1250  # exp(7.0) = 1,097
+    assert 430 < sizes[len(sizes) // 2] < 560  # exp(6.2) = 493
 
 
 def test_sixty_sessions_overflow_the_device_pool_and_fit_on_the_host(workload: Workload) -> None:
