@@ -14,6 +14,7 @@ from harness.config.delays import scenario_delays
 from harness.config.schema import Scenario, WorkloadSpec
 from harness.config.toml_source import Entry
 from kernels.errors import ConfigError
+from kernels.hicache.geometry import preset
 from kernels.substrate.cost_file import DEFAULT_COST_FILE
 
 QUESTION_TOKENS = 48
@@ -29,6 +30,7 @@ def check_scenario(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
     _check_workload(scenario.workload, entries)
     _check_reply(scenario, entries)
     _check_pools(scenario, entries)
+    _check_chunks(scenario, entries)
 
 
 def prompt_tokens_expected(spec: WorkloadSpec) -> int:
@@ -116,6 +118,13 @@ def _check_pools(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
         reply = scenario.engine.max_new_tokens if pool == "decode_tokens" else 0
         if prompt + reply > size:
             raise _refuse(_pool_sentence(scenario.workload, prompt, pool, size), f"cache.{pool}", entries)
+
+
+def _check_chunks(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
+    chunk, page = scenario.engine.chunk_tokens, preset(scenario.cache.preset).page_tokens
+    if chunk < page:
+        what = f"engine.chunk_tokens = {chunk} is less than one page of {page} tokens: no prompt would ever get on"
+        raise _refuse(what, "engine.chunk_tokens", entries)
 
 
 def _pool_sentence(spec: WorkloadSpec, prompt: int, pool: str, size: int) -> str:

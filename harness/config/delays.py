@@ -15,6 +15,7 @@ from kernels.hicache.geometry import preset
 from kernels.substrate.contract import Delay
 from kernels.substrate.delays import parse_delay
 
+WITHOUT_LAYERS = frozenset({"d2h.backup", "handoff", "decode.step", "host.schedule"})
 NO_PLACES: Mapping[str, Entry] = MappingProxyType({})
 
 
@@ -40,5 +41,8 @@ def _delay(scenario: Scenario, point: str, text: str, place: Entry | None) -> De
     if delay.layers and delay.layers[-1] >= layer_count:
         beyond = f"{scenario.cache.preset} has no layer {delay.layers[-1]}, only 0 to {layer_count - 1}"
         what = f"delay '{text}' at {point}: {beyond}"
+        raise ConfigError(what, key=f"delays.{point}", value=text, file=file, line=line)
+    if delay.layers and point in WITHOUT_LAYERS:
+        what = f"delay '{text}' at {point}: an operation there serves all layers, so it takes no layers"
         raise ConfigError(what, key=f"delays.{point}", value=text, file=file, line=line)
     return delay

@@ -233,3 +233,16 @@ def test_views_are_plain_and_complete() -> None:
     assert nested["cache"]["index_k"] == flat["cache.index_k"] == "fp8"
     assert flat["delays.handoff"] == "constant:1ms"
     assert diff(scenario, load_scenario("hicache_fp8")) == {"delays.handoff": ("constant:1ms", None)}
+
+
+def test_chunk_under_a_page_is_refused_where_it_was_written() -> None:
+    with pytest.raises(ConfigError, match=r"engine.chunk_tokens = 255 is less than one page of 256 tokens"):
+        load_scenario("hicache_bf16", {"engine.chunk_tokens": "255"})
+    assert load_scenario("hicache_bf16", {"engine.chunk_tokens": "256"}).engine.chunk_tokens == 256
+
+
+@pytest.mark.parametrize("point", ["d2h.backup", "handoff", "decode.step", "host.schedule"])
+def test_layers_at_a_point_without_layers_are_refused(point: str) -> None:
+    with pytest.raises(ConfigError, match="an operation there serves all layers, so it takes no layers"):
+        load_scenario("hicache_bf16", {f"delays.{point}": "constant:1us@3"})
+    assert load_scenario("hicache_bf16", {f"delays.{point}": "constant:1us"}).delays
