@@ -78,7 +78,7 @@ def test_progress_counts_to_the_end(incident: Incident) -> None:
 
 
 def test_chunks_of_less_than_a_page_are_refused_before_anything_starts(shared: SharedModel) -> None:
-    with pytest.raises(ConfigError, match=r"255 tokens is less than one page of 256"):
+    with pytest.raises(ConfigError, match=r"engine.chunk_tokens = 255 is less than one page of 256"):
         simulation(small("hicache_bf16", engine__chunk_tokens=255), shared)
 
 
