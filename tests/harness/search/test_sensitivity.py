@@ -81,8 +81,8 @@ def test_override_holds_in_every_variant() -> None:
 
 
 def test_step_that_breaks_the_scenario_is_refused_with_its_reason() -> None:
-    with pytest.raises(ConfigError, match=r"does not fit into cache\.device_tokens = 9000"):
-        plan_sensitivity("hicache_bf16", (0,), {}, step=0.99)
+    with pytest.raises(ConfigError, match=r"does not fit into cache\.device_tokens = 36000"):
+        plan_sensitivity("hicache_bf16", (0,), {}, step=0.96)
 
 
 def test_rows_are_compared_with_the_base_by_seed(tmp_path: Path) -> None:
