@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from kernels.engine.recall.reading import (
     Reading,
     SummaryGroup,
     SummaryPages,
+    identity_of,
     read_index_pages,
     read_summary_pages,
     read_token_pages,
@@ -160,8 +160,3 @@ class PagesRead:
                 tear = float(view.tear[0, column])
                 pages[seen.first_page + at] = head if tear == 1.0 else torn(head, tail, tear)
         return pages
-
-
-def identity_of(contents: Sequence[PageContent]) -> bytes:
-    """Names the bytes of these pages in every layer."""
-    return blake2b(b"".join(content.identity for content in contents), digest_size=16).digest()
