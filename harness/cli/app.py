@@ -92,7 +92,18 @@ def options_command(scenario: str, is_json: bool) -> int:
     return 0
 
 
-for command in (sweep_command, arms_command, sensitivity_command, serve_command, ablate_command, score_command):
-    app.add_command(command)
-for command in (race_command, prove_command, replay_command, trace_command):
+_COMMANDS = (
+    sweep_command,
+    arms_command,
+    sensitivity_command,
+    serve_command,
+    ablate_command,
+    score_command,
+    race_command,
+    prove_command,
+    replay_command,
+    trace_command,
+)
+
+for command in _COMMANDS:
     app.add_command(command)
