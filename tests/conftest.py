@@ -1,7 +1,7 @@
 """What every test shares: reproducible property tests, GPU tests that are skipped where there is no GPU, a browser.
 
-Owns: Hypothesis profiles, the `gpu` marker, the fixture `chromium`. Does not set up any part of the product. Floor: tests.
-Source: ours.
+Owns: Hypothesis profiles, the `gpu` marker, the fixture `chromium`. Does not set up any part of the product.
+Floor: tests. Source: ours.
 """
 
 from __future__ import annotations
