@@ -6,11 +6,11 @@ Owns: the cases of `run.py bench transfers --backend cuda`. Does not own: the co
 from __future__ import annotations
 
 from functools import partial
-from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 
+from harness.bench.clock import host_now_ns
 from harness.bench.figures import Figure, Spread
 from harness.bench.timing import by_events, by_graph
 from kernels.arrays.cuda.loader import Kernels
@@ -92,10 +92,10 @@ def _page_by_page(host: Any, page_bytes: int, figures: list[Figure]) -> None:
     with stream:
         times = []
         for _ in range(5):
-            begin = perf_counter_ns()
+            begin = host_now_ns()
             for launch in launches:
                 launch()
-            times.append((perf_counter_ns() - begin) / count / 1000)
+            times.append((host_now_ns() - begin) / count / 1000)
             stream.synchronize()
     low, middle, high = np.quantile(times, [0.25, 0.5, 0.75])
     host_side = Spread(median_us=float(middle), low_us=float(low), high_us=float(high), count=len(times))

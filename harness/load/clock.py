@@ -62,10 +62,10 @@ class Clock(Protocol):
 
 
 class WallClock:
-    """Real time in nanoseconds since this clock was made."""
+    """Real time in nanoseconds since this clock was made; it was `begin_ns` then."""
 
-    def __init__(self) -> None:
-        self._start_ns = time.perf_counter_ns()
+    def __init__(self, begin_ns: int = 0) -> None:
+        self._start_ns = time.perf_counter_ns() - begin_ns
 
     def __repr__(self) -> str:
         return f"WallClock(now_ns={self.now_ns})"

@@ -6,7 +6,7 @@ path moves 1 byte a nanosecond for each copy, and a link carries `link` bytes a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def write(buffer: Buffer, pages: Sequence[int], version: int, layers: Sequence[i
     return Write(region(buffer, pages, layers), np.full(len(pages), version, dtype=np.int64))
 
 
-def fill_host(machine: VirtualMachine, host: Buffer, version: int) -> None:
+def fill_host(machine: Machine, host: Buffer, version: int, settle: Callable[[], None]) -> None:
     """Set-up: every page of a host pool holds this version before anything else happens.
 
     The contract lets only device kernels make content, so the bytes come from a device by way of a copy.
@@ -78,7 +78,7 @@ def fill_host(machine: VirtualMachine, host: Buffer, version: int) -> None:
         "fill", duration_ns=0, point="compute.layer", writes=[Write(Region(staging, layers, pages), versions)]
     )
     stream.copy(Region(staging, layers, pages), Region(host, layers, pages), point="d2h.backup", label="fill")
-    machine.run()
+    settle()
 
 
 def landed(machine: Machine, where: Region) -> list[int]:

@@ -21,7 +21,7 @@ from kernels.substrate.contract import (
     Until,
 )
 from tests.substrate.conftest import SLOW_POINT, Rig
-from tests.substrate.plain import landed, region, write
+from tests.substrate.plain import fill_host, landed, region, write
 
 PAGES = (0, 1, 2, 3, 4, 5, 6, 7)
 NEW = 7
@@ -58,8 +58,11 @@ class Bench:
 @pytest.fixture
 def bench(rig: Rig) -> Bench:
     machine = rig.machine
-    host = rig.filled_host("host", page_count=len(PAGES), version=NEW)
-    pool: Buffer = machine.buffer("pool", space="device:0", layer_count=1, page_count=len(PAGES), page_bytes=1_000)
+    host = machine.buffer("host", space="host", layer_count=1, page_count=len(PAGES), page_bytes=rig.page_bytes)
+    fill_host(machine, host, NEW, rig.settle)
+    pool: Buffer = machine.buffer(
+        "pool", space="device:0", layer_count=1, page_count=len(PAGES), page_bytes=rig.page_bytes
+    )
     load, compute = machine.stream("load", device=0), machine.stream("compute", device=0)
     return Bench(rig, load, compute, region(host, PAGES), region(pool, PAGES), machine.event("loaded"))
 

@@ -9,9 +9,9 @@ namespace {
 constexpr unsigned kFull = 0xffffffffu;
 
 __device__ __forceinline__ long long* page_at(unsigned long long base, unsigned long long layer_bytes,
-                                              unsigned long long page_bytes, const int* layers, const long long* pages,
+                                              unsigned long long page_bytes, const long long* layers, const long long* pages,
                                               int page_count) {
-    const int layer = layers[blockIdx.x / page_count];
+    const long long layer = layers[blockIdx.x / page_count];
     const long long page = pages[blockIdx.x % page_count];
     return reinterpret_cast<long long*>(base + layer * layer_bytes + page * page_bytes);
 }
@@ -20,7 +20,7 @@ __device__ __forceinline__ long long* page_at(unsigned long long base, unsigned 
 
 // One block a (layer, page). versions: [layers, page_count].
 extern "C" __global__ void write_versions(unsigned long long base, unsigned long long layer_bytes,
-                                          unsigned long long page_bytes, const int* layers, const long long* pages,
+                                          unsigned long long page_bytes, const long long* layers, const long long* pages,
                                           int page_count, int words, const long long* versions) {
     volatile long long* page = page_at(base, layer_bytes, page_bytes, layers, pages, page_count);
     const long long version = versions[blockIdx.x];
@@ -31,9 +31,9 @@ extern "C" __global__ void write_versions(unsigned long long base, unsigned long
 // head, tail: the first and the last word; tear: how many words from the start equal the head (words where all do);
 // strange: how many words are neither head nor tail (a page that three writers meet in).
 extern "C" __global__ void read_versions(unsigned long long base, unsigned long long layer_bytes,
-                                         unsigned long long page_bytes, const int* layers, const long long* pages,
-                                         int page_count, int words, long long* heads, long long* tails, int* tears,
-                                         int* strange) {
+                                         unsigned long long page_bytes, const long long* layers, const long long* pages,
+                                         int page_count, int words, long long* heads, long long* tails, long long* tears,
+                                         long long* strange) {
     __shared__ long long ends[2];
     __shared__ int first_other, strange_count;
     volatile long long* page = page_at(base, layer_bytes, page_bytes, layers, pages, page_count);

@@ -27,7 +27,10 @@ class PagedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a reader saw, each [layers * pages], CuPy arrays: see `page_versions.cu`. tears counts words."""
+    """Where to put what a reader saw, each [layers * pages] int64: CuPy arrays, or addresses that the device reaches.
+
+    See `page_versions.cu`. tears counts words.
+    """
 
     heads: Any
     tails: Any
@@ -38,7 +41,7 @@ class Seen:
 def write_versions(kernels: Kernels, memory: PagedMemory, layers: Any, pages: Any, versions: Any) -> None:
     """Fill pages with their versions, on the current stream.
 
-    Args (CuPy arrays): layers: [l] int32; pages: [n] int64; versions: [l, n] int64.
+    Args (CuPy arrays): layers: [l], pages: [n], versions: [l, n], all int64.
     """
     count = len(layers) * len(pages)
     assert versions.shape == (len(layers), len(pages)), versions.shape

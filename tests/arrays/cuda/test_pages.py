@@ -67,7 +67,7 @@ def test_a_copy_between_layouts_moves_exactly_the_named_pages(
 def test_a_reader_sees_versions_and_tears(kernels: Kernels) -> None:
     import cupy
 
-    layers, pages = np.array([0, 2], np.int32), np.array([4, 0, 5], np.int64)
+    layers, pages = np.array([0, 2], np.int64), np.array([4, 0, 5], np.int64)
     words, page_total = 96, 7
     memory = cupy.zeros((3, page_total, words), cupy.int64)
     versions = np.arange(1, 7).reshape(2, 3)
@@ -79,7 +79,7 @@ def test_a_reader_sees_versions_and_tears(kernels: Kernels) -> None:
 
     memory[0, 4, 40:] = 99  # a tear
     memory[2, 0, 7] = 55  # a third writer in the middle
-    seen = Seen(*(cupy.full(6, -1, kind) for kind in (cupy.int64, cupy.int64, cupy.int32, cupy.int32)))
+    seen = Seen(*(cupy.full(6, -1, cupy.int64) for _ in range(4)))
     read_versions(kernels, where, cupy.asarray(layers), cupy.asarray(pages), seen)
     assert list(seen.heads.get()) == [1, 2, 3, 4, 5, 6]
     assert list(seen.tails.get()) == [99, 2, 3, 4, 5, 6]
