@@ -27,13 +27,16 @@ _DEVICE = "device:0"
 
 @dataclass(frozen=True, slots=True)
 class WindowPoint:
-    """stale_share: of each layer's pages, over all trials. torn_share: of all pages, those that were half old.
+    """delay_us: injected in front of every layer's load.
+
+    stale_share: of each layer's pages, over all trials. torn_share: of all pages, those that were half old.
 
     load_us: how long one layer's load took, from the trials themselves; compute_us: what a layer was given.
     """
 
     compute_us: float
     load_us: float
+    delay_us: float
     has_gate: bool
     trials: int
     stale_share: tuple[float, ...]
@@ -107,32 +110,32 @@ def _keep(seen: list[PageView], views: Sequence[PageView]) -> None:
 def measure_window(
     machine: Machine,
     settle: Callable[[], None],
-    load_us_of: Callable[[], float],
+    load_us: float | Callable[[], float],
     *,
     ratios: Sequence[float],
     trials: int,
+    delay_us: float = 0.0,
 ) -> list[WindowPoint]:
     """The curve, without the gate and with it.
 
-    ratios: compute of a layer over load of a layer. load_us_of: how long a layer's load took lately.
+    load_us: how long a layer's load takes without a delay; a function is asked after some loads were made.
+    ratios: compute of a layer over that. delay_us: what the machine was told to inject, for the record.
     """
     program = WindowProgram(machine, settle)
     for _ in range(3):
         program.trial(0, has_gate=False)
-    load_us = load_us_of()
+    load_us = load_us() if callable(load_us) else load_us
     points = []
     for ratio in ratios:
         for has_gate in (False, True):
             compute_ns = round(ratio * load_us * 1_000)
             views = [program.trial(compute_ns, has_gate) for _ in range(trials)]
-            points.append(_point(compute_ns / 1_000, load_us, has_gate, views))
+            points.append(_point((compute_ns / 1_000, load_us, delay_us, has_gate), views))
     return points
 
 
-def _point(compute_us: float, load_us: float, has_gate: bool, trials: Sequence[Sequence[PageView]]) -> WindowPoint:
+def _point(given: tuple[float, float, float, bool], trials: Sequence[Sequence[PageView]]) -> WindowPoint:
     stale = np.array([[view.stale.mean() for view in views] for views in trials])
     torn = np.mean([[(view.head != view.tail).mean() for view in views] for views in trials])
     shares = tuple(round(float(share), 4) for share in stale.mean(axis=0))
-    return WindowPoint(
-        compute_us, load_us, has_gate, len(trials), shares, round(float(torn), 6), int((stale.sum(axis=1) > 0).sum())
-    )
+    return WindowPoint(*given, len(trials), shares, round(float(torn), 6), int((stale.sum(axis=1) > 0).sum()))

@@ -19,13 +19,14 @@ from harness.cli.options import DEFAULT_SEED
 from harness.simulation.backends import BACKENDS
 from kernels.errors import ConfigError
 
-_WINDOW_LINE = "{:>12}  {:<5}{:<34}{:>8}  {}"
-_CASES = ("kernels", "transfers", "window")
+_WINDOW_LINE = "{:>12}  {:>8}  {:<5}{:<34}{:>8}  {}"
+_CASES = ("kernels", "transfers", "window", "dose")
 _HELP = """Measure what this machine can do.
 
 kernels: index scores and top-k beside torch and CuPy, with the ceilings that bound them. transfers: copies over the
 bus, contiguous and by gathered pages. window: the race without any injected delay, as compute per layer grows from
-nothing to twice a layer's load; with the gate nothing may be stale (exit code 1 if something is)."""
+nothing to twice a layer's load. dose: compute stays longer than a load, and the injected delay grows. With the gate
+nothing may be stale in either; if something is, the exit code is 1."""
 
 
 @click.command("bench", help=_HELP)
@@ -38,10 +39,10 @@ nothing to twice a layer's load; with the gate nothing may be stale (exit code 1
 @click.option("--json", "is_json", is_flag=True, help="One JSON object on standard output.")
 @click.option("--out", default=None, metavar="FILE", help="Keep the JSON in FILE.")
 def bench_command(case: str, backend: str, seed: int, trials: int, is_json: bool, out: str | None) -> int:
-    if case != "window" and backend != "cuda":
+    if case in ("kernels", "transfers") and backend != "cuda":
         raise ConfigError(f"bench {case} measures a device", key="--backend", value=backend, allowed=("cuda",))
-    if case == "window":
-        return _window(backend, seed, trials, is_json, out)
+    if case in ("window", "dose"):
+        return _race(case, backend, seed, trials, is_json, out)
     figures: list[Figure] = []
     try:
         _measure(case, seed, figures)
@@ -69,14 +70,16 @@ def _line(figure: Figure) -> str:
     return text + (f"  {figure.rate:.1f} {figure.rate_unit}" if figure.rate is not None else "")
 
 
-def _window(backend: str, seed: int, trials: int, is_json: bool, out: str | None) -> int:
-    from harness.bench.run_window import window_curve
+def _race(case: str, backend: str, seed: int, trials: int, is_json: bool, out: str | None) -> int:
+    from harness.bench.run_window import dose_response, window_curve
 
-    points = window_curve(backend, seed=seed, trials=trials)
-    _keep({"points": [asdict(point) for point in points]}, "window", backend, seed, is_json, out)
+    points = (window_curve if case == "window" else dose_response)(backend, seed=seed, trials=trials)
+    _keep({"points": [asdict(point) for point in points]}, case, backend, seed, is_json, out)
     if not is_json:
         click.echo(
-            _WINDOW_LINE.format("compute/load", "gate", "stale: first, middle, last layer", "torn", "stale trials")
+            _WINDOW_LINE.format(
+                "compute/load", "delay us", "gate", "stale: first, middle, last layer", "torn", "stale trials"
+            )
         )
         for point in points:
             click.echo(_window_line(point))
@@ -88,6 +91,7 @@ def _window_line(point: WindowPoint) -> str:
     some = ", ".join(f"{100 * share:.1f} %" for share in (shares[0], shares[len(shares) // 2], shares[-1]))
     return _WINDOW_LINE.format(
         f"{point.compute_us / point.load_us:.2f}",
+        f"{point.delay_us:.0f}",
         "yes" if point.has_gate else "no",
         some,
         f"{100 * point.torn_share:.2f} %",
