@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,16 +40,30 @@ class Buffer(Protocol):
     page_bytes: int
 
 
+class Origin(NamedTuple):
+    """Where in the host's code a region was made, and how many copies and kernels had been issued by then."""
+
+    site: str
+    age: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
     """Whole pages of a buffer: the footprint of one access, walked layer by layer, then page by page.
 
-    layers: buffer-local layer ids, in walking order. pages: [n] int64, in walking order.
+    layers: buffer-local layer ids, in walking order. pages: [n] int64, in walking order. origin: None unless the
+    buffer's machine was told to look; then the buffer has a `call_sites` (`sites.py`).
     """
 
     buffer: Buffer
     layers: tuple[int, ...]
     pages: PageIds
+    origin: Origin | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        sites = getattr(self.buffer, "call_sites", None)
+        if sites is not None:
+            object.__setattr__(self, "origin", sites.origin())
 
     @property
     def byte_count(self) -> int:

@@ -40,7 +40,8 @@ class Operation:
     ordinal: its place in host issue order, over all streams. layer: the model's layer, None where it has none.
     generation: for `record` the number of this record of the event; for `wait` the record it is bound to, 0 for none.
     start_ns: when the stream was free for it; it then waited `delay_ns` of injected delay before it touched a byte.
-    site: where the host issued it, empty unless the machine was told to look.
+    site: where the host issued it, empty unless the machine was told to look (then a chain of frames, `sites.py`).
+    access_sites: where each of `accesses` was asked for: the accessor where there is one, else `site`; empty likewise.
     """
 
     ordinal: int
@@ -59,6 +60,7 @@ class Operation:
     start_ns: int = -1
     end_ns: int = -1
     site: str = ""
+    access_sites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

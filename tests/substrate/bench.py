@@ -30,7 +30,7 @@ class Bench:
 
     def _host(self, name: str, version: int) -> VirtualBuffer:
         host = self.machine.buffer(name, space="host", layer_count=2, page_count=4, page_bytes=10)
-        fill_host(self.machine, host, version)
+        fill_host(self.machine, host, version, self.machine.run)
         return host
 
     def stream(self, name: str, after_ns: int = 0) -> VirtualStream:

@@ -46,7 +46,7 @@ def play(score: str, *, delays: Sequence[Delay] = (), **numbers: float) -> str:
 
 def _perform(machine: VirtualMachine, words: list[str], signs: dict[str, str]) -> int:
     host = machine.buffer("host", space="host", layer_count=1, page_count=4, page_bytes=10)
-    fill_host(machine, host, 1)
+    fill_host(machine, host, 1, machine.run)
     device = machine.buffer("device", space="device:0", layer_count=1, page_count=4, page_bytes=10)
     there, here = region(host, PAGES), region(device, PAGES)
     streams = {name: machine.stream(name, device=0) for name in sorted({word[0] for word in words})}

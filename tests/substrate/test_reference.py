@@ -68,7 +68,7 @@ class Played:
         trace = MemoryTrace()
         machine = plain_machine(trace=trace)
         host = machine.buffer("host", space="host", layer_count=LAYERS, page_count=PAGES, page_bytes=PAGE_BYTES)
-        fill_host(machine, host, INITIAL["host"])
+        fill_host(machine, host, INITIAL["host"], machine.run)
         device = machine.buffer("device", space="device:0", layer_count=LAYERS, page_count=PAGES, page_bytes=PAGE_BYTES)
         self.pools = {"device": device, "host": host}
         self.begin_ns = machine.now_ns

@@ -220,7 +220,7 @@ def test_a_stale_read_is_a_row_of_its_own() -> None:
 def test_call_sites_are_where_the_host_issued_the_work() -> None:
     trace = MemoryTrace()
     busy_machine(trace, has_call_sites=True)
-    assert {row.site.partition(":")[0] for row in trace.operations} == {"test_trace.py"}
+    assert {row.site.partition(":")[0] for row in trace.operations} == {"tests/substrate/test_trace.py"}
     assert len({row.site for row in trace.operations}) == 7
     bare = MemoryTrace()
     busy_machine(bare)

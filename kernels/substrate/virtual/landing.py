@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.substrate.contract import Region, Versions
+from kernels.substrate.paged import gather, scatter
 from kernels.substrate.virtual.link import Transfer
-from kernels.substrate.virtual.memory import VirtualBuffer, gather, scatter, still_visible
+from kernels.substrate.virtual.memory import VirtualBuffer, still_visible
 
 Times = NDArray[np.int64]
 Indices = NDArray[np.intp]

@@ -7,7 +7,6 @@ Semantics: DESIGN.md section 2.
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,11 +26,13 @@ from kernels.substrate.contract import (
 )
 from kernels.substrate.cost import CostModel
 from kernels.substrate.delays import DEFAULT_POINTS, delays_by_point
+from kernels.substrate.paged import gather
+from kernels.substrate.sites import CallSites
 from kernels.substrate.trace import OUTSIDE, HostKind, HostStep, Operation, TraceSink
 from kernels.substrate.virtual.copying import CopyPrices, Links
 from kernels.substrate.virtual.host import VirtualThread
 from kernels.substrate.virtual.landing import contents
-from kernels.substrate.virtual.memory import VirtualBuffer, gather
+from kernels.substrate.virtual.memory import VirtualBuffer
 from kernels.substrate.virtual.reading import WholePages
 from kernels.substrate.virtual.stream import VirtualStream
 from kernels.substrate.virtual.timeline import Timeline
@@ -73,7 +74,7 @@ class VirtualMachine:
         self._trace = trace
         self._known_points = tuple(known_points)
         self._delays = delays_by_point(delays, known_points)
-        self._has_call_sites = has_call_sites
+        self._sites = CallSites(_SUBSTRATE_FOLDER) if has_call_sites else None
         self._operation_count = 0
         self._running: VirtualThread | None = None
         self._body_of: Operation | None = None
@@ -96,6 +97,7 @@ class VirtualMachine:
     def buffer(self, name: str, *, space: str, layer_count: int, page_count: int, page_bytes: int) -> VirtualBuffer:
         assert all(buffer.name != name for buffer in self.buffers), f"there is a buffer '{name}' already"
         buffer = VirtualBuffer(name, space=space, layer_count=layer_count, page_count=page_count, page_bytes=page_bytes)
+        buffer.call_sites = self._sites
         self.buffers.append(buffer)
         if self._trace is not None:
             self._trace.buffer(buffer)
@@ -213,10 +215,7 @@ class VirtualMachine:
         """The region's buffer. Asserts that the region lies in it: an access to anything else is undeclared."""
         buffer = region.buffer
         assert isinstance(buffer, VirtualBuffer), f"{buffer!r} is no buffer of a virtual machine"
-        if region.layers not in buffer.checked_layers:
-            buffer.check_layers(region.layers)
-        if id(region.pages) not in buffer.checked_pages:
-            buffer.check_pages(region.pages)
+        buffer.check(region)
         return buffer
 
     def own_event(self, event: Event) -> VirtualEvent:
@@ -250,9 +249,16 @@ class VirtualMachine:
         finally:
             self._body_of = None
 
-    def site(self) -> str:
-        """Where the host issues this operation, empty unless the machine was told to look."""
-        return _call_site() if self._has_call_sites else ""
+    def locate(self, operation: Operation) -> None:
+        """Note where the host issues this operation, if the machine was told to look."""
+        sites = self._sites
+        if sites is None:
+            return
+        operation.site = sites.here()
+        if operation.kind == "kernel":
+            operation.access_sites = sites.access_sites(operation.site, operation.accesses)
+        if operation.accesses:
+            sites.launched()
 
     def report(self, operation: Operation) -> None:
         if self._trace is not None:
@@ -277,13 +283,3 @@ class VirtualMachine:
     def report_stale(self, operation: Operation, read_index: int, view: PageView) -> None:
         if self._trace is not None:
             self._trace.stale(operation, read_index, view)
-
-
-def _call_site() -> str:
-    """`file.py:line` of the nearest caller outside this package."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_SUBSTRATE_FOLDER):
-        if frame.f_back is None:
-            return ""
-        frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.substrate.contract import PageView, Region, Versions
+from kernels.substrate.paged import gather
 from kernels.substrate.virtual.landing import Landing, Times, contents, meets, overlap, touches
-from kernels.substrate.virtual.memory import VirtualBuffer, gather
+from kernels.substrate.virtual.memory import VirtualBuffer
 
 
 class WholePages:

@@ -13,13 +13,12 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from kernels.substrate.contract import Event, KernelBody, Region, Versions, Write
+from kernels.substrate.contract import Event, KernelBody, Region, Write
+from kernels.substrate.paged import flat_versions, gather, scatter
 from kernels.substrate.trace import Access, Operation, OperationKind
 from kernels.substrate.virtual.copying import IO_PATHS, CopyWork
 from kernels.substrate.virtual.landing import CopyLanding
-from kernels.substrate.virtual.memory import VirtualBuffer, gather, scatter
+from kernels.substrate.virtual.memory import VirtualBuffer
 from kernels.substrate.virtual.work import KernelWork, Read, Record, RecordWork, WaitWork, Work, Written
 
 if TYPE_CHECKING:
@@ -92,8 +91,8 @@ class VirtualStream:
             delay_ns,
             accesses,
             io,
-            site=machine.site(),
         )
+        machine.locate(operation)
         scatter(there.wanted, target, gather(held.wanted, source))
         solo_ns *= machine.choices.stretch(key, machine.copy_sigma)
         landing = CopyLanding(ordinal, held, source, there, target)
@@ -126,7 +125,7 @@ class VirtualStream:
         for write in writes:
             region = write.region
             buffer = self._local(region, label)
-            versions = _flat(write)
+            versions = flat_versions(region, write.versions)
             scatter(buffer.wanted, region, versions)
             write_list.append((buffer, region, versions))
             accesses.append((True, region))
@@ -142,8 +141,8 @@ class VirtualStream:
             layer,
             delay_ns,
             tuple(accesses),
-            site=machine.site(),
         )
+        machine.locate(operation)
         stretch = machine.choices.stretch(key, machine.compute_sigma)
         duration_ns, read_ns = round(duration_ns * stretch), round(read_ns * stretch)
         self._enqueue(KernelWork(machine, operation, duration_ns, read_ns, read_list, write_list, body))
@@ -158,7 +157,7 @@ class VirtualStream:
 
     def _event_operation(self, kind: OperationKind, event: Event, record: Record | None) -> Operation:
         ordinal, thread, issue_ns = self._machine.issue(event.name, self._machine.event_ns)
-        return Operation(
+        operation = Operation(
             ordinal,
             kind,
             self.name,
@@ -167,8 +166,9 @@ class VirtualStream:
             issue_ns,
             event=event.name,
             generation=0 if record is None else record.generation,
-            site=self._machine.site(),
         )
+        self._machine.locate(operation)
+        return operation
 
     def go_on(self, done_ns: int) -> None:
         """The record that the head of the queue waits for is complete."""
@@ -213,13 +213,3 @@ class VirtualStream:
             self._machine.check_point(point)
             key = self._keys[point, layer] = f"{self.name}/{point}" + ("" if layer is None else f"/L{layer}")
         return key
-
-
-def _flat(write: Write) -> Versions:
-    """The written versions, one a page, flat over [layer, page] in walking order."""
-    region, versions = write.region, write.versions
-    count = len(region.layers) * len(region.pages)
-    if versions.size != count:
-        assert versions.shape == (len(region.pages),), f"{versions.shape} versions for {len(region.pages)} pages"
-        return np.tile(versions, len(region.layers))
-    return versions.ravel()
