@@ -28,11 +28,10 @@ FLOORS["harness"] = _MACHINE | {"scenarios"}
 FLOORS["run"] = frozenset({"harness", "kernels.errors"})
 
 # Modules that nothing of the product imports: checks of its state after every step, a plugin that pytest loads, page
-# gathers that the substrates with real bytes need, and the view that notebooks read.
-_FOR_TESTS = frozenset(
-    {"kernels.hicache.invariants", "kernels.substrate.virtual.invariants", "kernels.races.pytest_plugin"}
-)
-_FOR_OTHERS = frozenset({"kernels.arrays.pages", "results.frames"})
+# gathers that the substrates with real bytes need, and the frames and figures that notebooks show.
+_FOR_TESTS = frozenset({"kernels.substrate.virtual.invariants", "kernels.races.pytest_plugin"})
+_SLIDES = frozenset(f"results.report.slides.{name}" for name in ("races", "rates", "times"))
+_FOR_OTHERS = _SLIDES | {"kernels.arrays.pages", "results.frames"}
 _HEAVY = frozenset({"transformers", "torch", "sglang"})
 _GPU = frozenset({"cupy", "cupyx"})
 

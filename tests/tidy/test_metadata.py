@@ -96,7 +96,7 @@ def test_description_is_ours(pyproject: dict[str, Any]) -> None:
 
 
 def test_extras_are_the_promised_ones(pyproject: dict[str, Any]) -> None:
-    assert set(pyproject["project"]["optional-dependencies"]) == {"dev", "cuda", "torch", "cluster"}
+    assert set(pyproject["project"]["optional-dependencies"]) == {"dev", "cuda", "torch", "cluster", "peers"}
     assert pyproject["project"]["requires-python"] == ">=3.11"
 
 

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
 from kernels.substrate.choices import Choices, SeededChoices
-from kernels.substrate.contract import Delay, Event, HostProgram, PageView, Region, Versions
+from kernels.substrate.contract import Delay, Event, HostProgram, Region, Versions
 from kernels.substrate.cost import CostModel
 from kernels.substrate.delays import DEFAULT_POINTS, delays_by_point
 from kernels.substrate.paged import PagedBuffer, gather
@@ -23,7 +21,8 @@ from kernels.substrate.real.clock import Clock
 from kernels.substrate.real.host import RealThread
 from kernels.substrate.real.late import LateWatches
 from kernels.substrate.real.stream import RealEvent, RealStream
-from kernels.substrate.real.work import Backend, CopyJob, Finished, KernelJob, Record, RecordJob, Sight, WaitJob
+from kernels.substrate.real.views import page_view
+from kernels.substrate.real.work import Backend, CopyJob, Finished, KernelJob, Record, RecordJob, WaitJob
 from kernels.substrate.sites import CallSites
 from kernels.substrate.trace import OUTSIDE, HostKind, HostStep, Operation, TraceSink
 from kernels.substrate.virtual.copying import CopyPrices
@@ -201,10 +200,7 @@ class RealMachine:
                 self._take(finished)
 
     def _show(self, job: KernelJob, finished: Finished) -> None:
-        views = [
-            self._view(read.region, read.versions, sight)
-            for read, sight in zip(job.reads, finished.sights, strict=True)
-        ]
+        views = [page_view(read, sight) for read, sight in zip(job.reads, finished.sights, strict=True)]
         for index, view in enumerate(views):
             if view.stale.any():
                 self._late.watch(view, finished.start_ns + job.operation.delay_ns)
@@ -216,19 +212,6 @@ class RealMachine:
                 job.body(views)
             finally:
                 self._body_of = None
-
-    def _view(self, region: Region, wanted: Versions, sight: Sight) -> PageView:
-        shape = (len(region.layers), len(region.pages))
-        is_stale = (sight.head != wanted) | (sight.tail != wanted)
-        late_ns = np.where(is_stale, np.int64(-1), np.int64(0))
-        return PageView(
-            region,
-            wanted.reshape(shape),
-            sight.head.reshape(shape),
-            sight.tail.reshape(shape),
-            sight.tear.reshape(shape),
-            late_ns.reshape(shape),
-        )
 
     # What every operation needs.
 

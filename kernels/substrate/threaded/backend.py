@@ -46,5 +46,4 @@ class ThreadedBackend:
         for lane in lanes:
             lane.stop()
         for lane in lanes:
-            if lane.failure is not None:
-                raise lane.failure
+            lane.join()

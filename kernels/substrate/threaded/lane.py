@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from queue import SimpleQueue
 
 import numpy as np
@@ -43,8 +44,8 @@ class ThreadedLane:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._finished: deque[Finished] = deque()
         self._outstanding: deque[Operation] = deque()
-        self.failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._life: Future[None] = Future()
+        self._thread = threading.Thread(target=self._live, name=name, daemon=True)
         self._thread.start()
 
     # The host's side.
@@ -70,13 +71,25 @@ class ThreadedLane:
     def stop(self) -> None:
         """Let the thread end when it has done what it was given."""
         self._jobs.put(None)
+
+    def join(self) -> None:
+        """Wait for that end. Raises: what the thread died of."""
         self._thread.join()
+        self._raise_failure()
 
     def _raise_failure(self) -> None:
-        if self.failure is not None:
-            raise self.failure
+        if self._life.done():
+            self._life.result()
 
     # The thread's side.
+
+    def _live(self) -> None:
+        try:
+            self._work()
+            self._life.set_result(None)
+        except Exception as failure:
+            # The host raises it at its next call.
+            self._life.set_exception(failure)
 
     def _work(self) -> None:
         do: Mapping[type, Callable[..., Finished]] = {
@@ -85,18 +98,14 @@ class ThreadedLane:
             RecordJob: self._record,
             WaitJob: self._wait,
         }
-        try:
-            while (job := self._jobs.get()) is not None:
-                start_ns = self._clock.now_ns
-                self._hold(start_ns + job.operation.delay_ns)
-                finished = do[type(job)](job, start_ns)
-                # Before the flag: who hears the flag must find the record finished.
-                self._finished.append(finished)
-                if isinstance(job, RecordJob):
-                    job.record.flag.set()
-        except BaseException as failure:
-            # The thread's end must not go unheard: the host raises it at its next call.
-            self.failure = failure
+        while (job := self._jobs.get()) is not None:
+            start_ns = self._clock.now_ns
+            self._hold(start_ns + job.operation.delay_ns)
+            finished = do[type(job)](job, start_ns)
+            # Before the flag: who hears the flag must find the record finished.
+            self._finished.append(finished)
+            if isinstance(job, RecordJob):
+                job.record.flag.set()
 
     def _hold(self, until_ns: int) -> None:
         if self._chaos is not None:
