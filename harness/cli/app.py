@@ -12,17 +12,27 @@ import click
 
 from harness.cli.ablate import ablate_command
 from harness.cli.arms import arms_command
+from harness.cli.bench import bench_command
+from harness.cli.compare import compare_command
+from harness.cli.convert import convert_command
+from harness.cli.doctor import doctor_command
+from harness.cli.matrix import matrix_command
+from harness.cli.nightly import nightly_command
 from harness.cli.options import DEFAULT_SEED, option_name, scenario_options
+from harness.cli.plan import plan_command
 from harness.cli.prove import prove_command
 from harness.cli.race import race_command
 from harness.cli.replay import replay_command
+from harness.cli.report import report_command
 from harness.cli.score import score_command
 from harness.cli.sensitivity import sensitivity_command
 from harness.cli.serve import serve_command
 from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER, TRANSPORTS, simulate
 from harness.cli.sweep import sweep_command
 from harness.cli.trace import trace_command
+from harness.cli.verify_fix import verify_fix_command
 from harness.config import flat_view, list_scenarios, load_scenario
+from harness.simulation.backends import BACKENDS
 from harness.simulation.provenance import project_version
 
 _HELP = """Reproduce, explain and measure KV-cache races.
@@ -38,7 +48,9 @@ interrupted (what was done is kept)."""
 @click.option("--json", "json", is_flag=True, help="One JSON object on standard output, nothing else there.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--out", default=str(RUNS_FOLDER), show_default=True, metavar="DIR", help="Parent of the run folder.")
-@click.option("--trace", default=None, metavar="FILE", help="Write every operation of the machine to FILE.")
+@click.option(
+    "--trace", default=None, metavar="FILE", help="Write each operation of the machine to FILE; *.kvt: columns."
+)
 @click.option(
     "--transport",
     default="aiohttp",
@@ -46,6 +58,14 @@ interrupted (what was done is kept)."""
     type=click.Choice(tuple(TRANSPORTS)),
     help="The sessions' client: the fast one, or the official one that applications use.",
 )
+@click.option(
+    "--backend",
+    default="virtual",
+    show_default=True,
+    type=click.Choice(BACKENDS),
+    help="What the machine runs on: virtual time, OS threads, or a CUDA device.",
+)
+@click.option("--chaos", is_flag=True, help="With --backend threaded: streams pause now and then.")
 @scenario_options
 @click.version_option(project_version(), prog_name="kvrace")
 @click.pass_context
@@ -95,14 +115,23 @@ def options_command(scenario: str, is_json: bool) -> int:
 _COMMANDS = (
     sweep_command,
     arms_command,
+    matrix_command,
+    compare_command,
+    nightly_command,
     sensitivity_command,
     serve_command,
     ablate_command,
     score_command,
+    plan_command,
+    report_command,
     race_command,
+    convert_command,
     prove_command,
     replay_command,
     trace_command,
+    bench_command,
+    doctor_command,
+    verify_fix_command,
 )
 
 for command in _COMMANDS:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shlex
 import signal
 import sys
 from collections.abc import Mapping
@@ -19,6 +18,8 @@ from rich.console import Console
 from harness.cli.options import overrides_from
 from harness.cli.progress import RunWatcher, run_progress
 from harness.config import Scenario, load_scenario
+from harness.simulation.backends import BackendChoice
+from harness.simulation.repeat import repeat_command
 from harness.simulation.run import MakeTransport, RunRequest, RunResult, Simulation
 from harness.simulation.tracing import trace_output
 from harness.transport.over_aiohttp import AiohttpTransport
@@ -37,6 +38,7 @@ def simulate(arguments: Mapping[str, Any]) -> int:
     """Run, print, and give the exit code. `arguments`: the command line's options by parameter name."""
     overrides = overrides_from(arguments)
     scenario = load_scenario(arguments["scenario"], overrides)
+    backend = BackendChoice(arguments["backend"], bool(arguments["chaos"]))
     seed, is_json = int(arguments["seed"]), bool(arguments["json"])
     print(f"seed {seed}, scenario {scenario.name}: {scenario.summary}", file=sys.stderr if is_json else sys.stdout)
     sys.stdout.flush()
@@ -45,10 +47,11 @@ def simulate(arguments: Mapping[str, Any]) -> int:
             scenario,
             seed,
             store=Path(arguments["out"]),
-            repeat=repeat_command(arguments["scenario"], seed, overrides),
+            repeat=repeat_command(arguments["scenario"], seed, overrides) + backend.words,
             watch=watch,
             trace_file=arguments["trace"],
             transport=TRANSPORTS[arguments["transport"]],
+            backend=backend,
         )
     if is_json:
         print(json.dumps(result.summary.as_json()))
@@ -69,6 +72,7 @@ def run_scenario(
     watch: RunWatcher,
     trace_file: str | None = None,
     transport: MakeTransport = AiohttpTransport,
+    backend: BackendChoice = BackendChoice(),  # noqa: B008 - frozen
 ) -> RunResult:
     """One run in an event loop of its own. Ctrl-C ends it early, and what was done is kept."""
 
@@ -79,19 +83,6 @@ def run_scenario(
         return await simulation.run()
 
     with trace_output(trace_file, scenario.name, seed) as trace:
-        request = RunRequest(scenario, seed, SharedModel(), store, repeat, trace, watch, transport)
+        request = RunRequest(scenario, seed, SharedModel(), store, repeat, trace, watch, transport, backend)
         simulation = Simulation(request)
         return asyncio.run(run())
-
-
-def repeat_command(scenario: str, seed: int, overrides: Mapping[str, str]) -> str:
-    """The command that repeats a run exactly."""
-    words = ["python", "run.py", "--scenario", scenario, "--seed", str(seed)]
-    for key, value in overrides.items():
-        if key.startswith("delays."):
-            words += ["--delay", f"{key.removeprefix('delays.')}={value}"]
-        elif key == "workload.sessions":
-            words += ["--sessions", value]
-        else:
-            words += ["--set", f"{key}={value}"]
-    return shlex.join(words)

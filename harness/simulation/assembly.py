@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.config import Scenario, cost_file_path, scenario_delays
+from harness.simulation.backends import AnyMachine, BackendChoice, make_machine
 from kernels.engine.pair import PairSpec, ServingPair
 from kernels.engine.shared import SharedModel
 from kernels.engine.spec import DecodeSpec, PrefillSpec
@@ -21,7 +22,6 @@ from kernels.hicache.variant import Variant
 from kernels.substrate.cost import CostModel
 from kernels.substrate.cost_file import load_cost_model, with_override
 from kernels.substrate.trace import DigestTrace, Tee, TraceSink
-from kernels.substrate.virtual.machine import VirtualMachine
 
 EXACT_TOP_K_MIN = 512
 """Chance puts some entries in front of the right one; this many always hold it (tests/engine: up to 40k tokens)."""
@@ -31,12 +31,19 @@ EXACT_TOP_K_MIN = 512
 class Assembly:
     """A machine, the pair on it, and the running digest of everything that the machine does."""
 
-    machine: VirtualMachine
+    machine: AnyMachine
     pair: ServingPair
     digest: DigestTrace
 
 
-def assemble(scenario: Scenario, seed: int, shared: SharedModel, *, trace: TraceSink | None = None) -> Assembly:
+def assemble(
+    scenario: Scenario,
+    seed: int,
+    shared: SharedModel,
+    *,
+    trace: TraceSink | None = None,
+    backend: BackendChoice = BackendChoice(),  # noqa: B008 - frozen
+) -> Assembly:
     """Build the machine and the pair.
 
     Args:
@@ -45,11 +52,14 @@ def assemble(scenario: Scenario, seed: int, shared: SharedModel, *, trace: Trace
     """
     digest = DigestTrace()
     cost = cost_model(scenario)
-    machine = VirtualMachine(
+    machine = make_machine(
+        backend,
         cost,
         seed=seed,
         delays=scenario_delays(scenario),
         trace=digest if trace is None else Tee((digest, trace)),
+        # A walk up the stack for each operation: only for a trace that somebody reads.
+        has_call_sites=getattr(trace, "wants_call_sites", False),
     )
     return Assembly(machine, ServingPair(machine, cost, pair_spec(scenario), shared), digest)
 
@@ -99,6 +109,7 @@ def pair_spec(scenario: Scenario) -> PairSpec:
             policy=cache.write_policy,
             path=transfer_path(cache.layout, cache.io),
             load_back_threshold_tokens=cache.load_back_threshold_tokens,
+            remedy=cache.remedy,
         ),
         variant=Variant(
             gate_index_k=cache.gate_index_k, index_k_store=cache.index_k_store, ungated=frozenset(cache.ungated)

@@ -14,14 +14,15 @@ from typing import Protocol
 from harness.config import Scenario
 from harness.config.views import to_dict
 from harness.load.clock import Clock, WallClock
-from harness.load.conductor import Conductor
 from harness.load.generator import Generator, LoadOptions, LoadProgress
 from harness.load.workload import Workload, build_workload, refuse_oversized
 from harness.pair.engines import ModelFacts
 from harness.pair.pair import Pair, PairOptions
 from harness.simulation import provenance
 from harness.simulation.assembly import Assembly, assemble
+from harness.simulation.backends import BackendChoice
 from harness.simulation.records import machine_evidence
+from harness.simulation.timing import timing_of
 from harness.transport.contract import Transport, TransportOptions
 from harness.transport.over_aiohttp import AiohttpTransport
 from kernels.engine.shared import SharedModel
@@ -34,7 +35,6 @@ from results.store import RunWriter, create_run
 from results.summary import RunSummary, summarise
 
 MODEL = "kvrace-recall"
-BACKEND = "virtual"
 
 
 class MakeTransport(Protocol):
@@ -78,6 +78,7 @@ class RunRequest:
     trace: TraceSink | None = None
     on_progress: Callable[[RunProgress], None] = field(default=lambda _: None)
     transport: MakeTransport = AiohttpTransport
+    backend: BackendChoice = field(default_factory=BackendChoice)
 
 
 class Simulation:
@@ -89,7 +90,7 @@ class Simulation:
         scenario = request.scenario
         self._workload = build_workload(scenario.workload, request.seed, request.shared.reader.count_tokens)
         refuse_oversized(self._workload, scenario.cache, scenario.engine.max_new_tokens)
-        self._assembly = assemble(scenario, request.seed, request.shared, trace=request.trace)
+        self._assembly = assemble(scenario, request.seed, request.shared, trace=request.trace, backend=request.backend)
         self._turns: list[TurnRecord] = []
         self._judgements: list[Judgement] = []
         self._corrupted = 0
@@ -128,17 +129,18 @@ class Simulation:
 
     async def _drive(self, context: JudgeContext, writer: RunWriter | None) -> None:
         scenario, assembly = self._request.scenario, self._assembly
-        conductor = Conductor(assembly.machine)
         facts = ModelFacts(name=MODEL, details={"page_size": assembly.pair.spec.geometry.page_tokens})
         options = PairOptions(seed=self._request.seed, model=facts)
-        pair = Pair(assembly.pair.prefill, assembly.pair.decode, gate=conductor, options=options)
-        async with pair:
-            transport = self._request.transport(TransportOptions(pair.base_url), now_ns=lambda: conductor.now_ns)
+        async with (
+            timing_of(assembly.machine) as timing,
+            Pair(assembly.pair.prefill, assembly.pair.decode, gate=timing.gate, options=options) as pair,
+        ):
+            transport = self._request.transport(TransportOptions(pair.base_url), now_ns=lambda: timing.clock.now_ns)
             try:
-                self._generator = self._load(transport, conductor, context, writer, scenario.engine.max_new_tokens)
+                self._generator = self._load(transport, timing.clock, context, writer, scenario.engine.max_new_tokens)
                 if self._is_stopped:
                     self._generator.stop()
-                await self._generator.run()
+                await timing.alongside(self._generator.run())
             finally:
                 await transport.close()
 
@@ -175,7 +177,7 @@ class Simulation:
         return RunManifest(
             seed=request.seed,
             scenario=scenario.name,
-            backend=BACKEND,
+            backend=request.backend.name,
             configuration=to_dict(scenario),
             versions=provenance.versions(),
             host=provenance.host_facts(),

@@ -1,6 +1,7 @@
 """The machine's trace in a file, for those who ask for one.
 
-Owns: the open file, and that a whole trace ends with its closing line. Does not own: the format (substrate). Floor 5.
+Owns: the open file, its format by its name, and that a whole trace ends with what closes it. Does not own: the formats
+(substrate). Floor 5.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from pathlib import Path
 
 from kernels.errors import EnvironmentProblem
 from kernels.substrate.trace import TraceSink
+from kernels.substrate.trace_columns import ColumnTrace
 from kernels.substrate.trace_json import JsonLinesTrace
+
+COLUMNS_SUFFIX = ".kvt"
 
 
 @contextmanager
 def trace_output(file: str | None, program: str, seed: int) -> Iterator[TraceSink | None]:
-    """A sink that writes `kvrace-trace/1` to `file`, or None where no file is wanted.
+    """A sink that writes to `file`: columns where its name ends in `.kvt`, else JSON Lines. None without a file.
 
-    Raises: EnvironmentProblem where the file cannot be written. A trace without its last line was cut short.
+    Raises: EnvironmentProblem where the file cannot be written. A trace without its last line or block was cut short.
     """
     if file is None:
         yield None
@@ -30,6 +34,7 @@ def trace_output(file: str | None, program: str, seed: int) -> Iterator[TraceSin
             f"the trace cannot be written to {file}: {problem.strerror}", remedy="give --trace another path"
         ) from problem
     with out:
-        trace = JsonLinesTrace(out, program=program, seed=seed)
+        write = ColumnTrace if file.endswith(COLUMNS_SUFFIX) else JsonLinesTrace
+        trace = write(out, program=program, seed=seed)
         yield trace
         trace.finish()
