@@ -2,11 +2,13 @@
 
 Owns: the edges as the contract's sentences, one by one, and reachability. Does not share code with the real one.
 Floor: tests. Source: DESIGN.md section 2.
+
+An operation on a stream called `host NAME` is something that thread NAME did itself: a step of it, too.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from kernels.substrate.trace import HostStep, MemoryTrace, Operation
 
@@ -14,7 +16,8 @@ RaceKey = tuple[str, int, frozenset[tuple[str, bool]]]
 """Buffer, layer, and the two (stream, is_write)."""
 
 
-def reference_races(trace: MemoryTrace) -> set[RaceKey]:
+def reference_races(trace: MemoryTrace) -> Counter[RaceKey]:
+    """How many unordered pairs of accesses there are of each kind."""
     rows = trace.rows
     over = _everything_before(rows)
     accesses = [
@@ -24,13 +27,13 @@ def reference_races(trace: MemoryTrace) -> set[RaceKey]:
         for is_write, region in row.accesses
         for layer in region.layers
     ]
-    found: set[RaceKey] = set()
+    found: Counter[RaceKey] = Counter()
     for i, stream_i, write_i, buffer_i, layer_i, pages_i in accesses:
         for j, stream_j, write_j, buffer_j, layer_j, pages_j in accesses:
             if i >= j or not (write_i or write_j) or (buffer_i, layer_i) != (buffer_j, layer_j):
                 continue
             if pages_i & pages_j and i not in over[j] and j not in over[i]:
-                found.add((buffer_i, layer_i, frozenset({(stream_i, write_i), (stream_j, write_j)})))
+                found[buffer_i, layer_i, frozenset({(stream_i, write_i), (stream_j, write_j)})] += 1
     return found
 
 
@@ -48,6 +51,8 @@ def _everything_before(rows: list[Operation | HostStep]) -> list[set[int]]:
                 direct.add(last_on_stream[row.stream])
             last_on_stream[row.stream] = index
             direct.update(step for issued, step in steps_of[row.thread] if issued < row.ordinal)
+            if row.stream == f"host {row.thread}":
+                steps_of[row.thread].append((row.ordinal, index))
             if row.kind == "record":
                 record_at[row.event, row.generation] = index
             elif row.kind == "wait" and row.generation:

@@ -1,1 +1,1 @@
-"""Happens-before detection over traces. Front doors: `detector.Detector` (a trace sink) and `reading.judge_lines`."""
+"""Happens-before detection over traces. Front doors: `detector.Detector` (a trace sink) and `stored.judge_file`."""

@@ -1,200 +1,168 @@
 """The detector: reads a trace once, front to back, and finds accesses that nothing orders.
 
-Owns: which row teaches whom what: stream order, host issue order, events, host threads. Does not own: clocks, memory
-and the races found in it, names for what is missing. Floor 2b.
-Source: FastTrack on the event algebra of DESIGN.md section 2.
+Owns: taking rows, one by one or as columns, and the verdict. Does not own: who taught whom what (`order.py`), memory
+and the races found in it (`memory.py`), names for what is missing. Floor 2b. Source: DESIGN.md section 2.
 
-It is a trace sink: give it to a machine (with others, through `Tee`), or feed it the rows of a stored trace. The edges:
-    stream order     an operation follows all before it on its stream
-    issue            an operation follows everything its issuing thread was ordered after when it issued it
-    event            a wait follows the record it was bound to when it was issued; generation 0 gives no edge
-    until, query     teach the calling thread only; a query only where the answer was yes
-    spawn, wake      the new or woken thread takes over what the other one knew
+It is a trace sink: give it to a machine (with others, through `Tee`), or feed it the rows of a stored trace. Rows that
+come one by one are judged together, when there are many, or when somebody asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from kernels.races.detector.clocks import NOTHING, Clock, Lane, Record, ThreadClock, Wait, joined, joined_record
-from kernels.races.detector.memory import Touch, TracedMemory
+from kernels.races.detector.clocks import Clock, Lane
+from kernels.races.detector.memory import TracedMemory
+from kernels.races.detector.order import HostLook, Order
 from kernels.races.detector.race import Problem, Race, Verdict
+from kernels.substrate.collector import Collector, Touch
+from kernels.substrate.columns import STALE, BufferFacts, Columns, Tables, buffer_facts
 from kernels.substrate.contract import Buffer, PageView
 from kernels.substrate.trace import HostStep, MemoryTrace, Operation
 
-
-class HostLook(NamedTuple):
-    """A host thread learnt that a record is over: by `until`, or by a query that said yes."""
-
-    step: HostStep
-    record: Record
+_ROWS_TOGETHER = 65_536
+_PROBLEMS_KEPT = 8
 
 
 class Detector:
-    """A trace sink that judges order. Does not keep rows, except records, waits and what they order."""
+    """A trace sink that judges order."""
 
-    def __init__(self) -> None:
-        self.row_count = 0
-        self.stale_count = 0
-        self.problems: list[Problem] = []
-        self.lanes: list[Lane] = []
-        self.looks: list[HostLook] = []
-        self.memory = TracedMemory(self.blame)
-        self.records: dict[tuple[str, int], Record] = {}
-        self._lane_of: dict[str, Lane] = {}
-        self._threads: dict[str, ThreadClock] = {}
-        self._wakes: dict[tuple[str, int], ThreadClock] = {}
+    def __init__(self, tables: Tables | None = None, *, first_row: int = 1) -> None:
+        """tables: what the columns that it is fed refer to; its own for rows that come one by one.
+
+        first_row: how the first of those is counted where problems are told; in a file it is its second line.
+        """
+        self.tables = Tables() if tables is None else tables
+        self._collector = Collector(self.tables)
+        self._rows = self._collector.rows
+        self._judged_count = self._collector.row_count = first_row - 1
+        self._stale_count = 0
+        self._problems: list[Problem] = []
+        self._order = Order(self.tables, self._blame)
+        self._memory = TracedMemory(self.tables, self._blame)
 
     def __repr__(self) -> str:
-        return f"Detector(rows={self.row_count}, lanes={len(self.lanes)}, {self.memory}, {self.verdict})"
+        return f"Detector(rows={self.row_count}, {self._order}, {self._memory})"
+
+    @property
+    def row_count(self) -> int:
+        return self._judged_count + len(self._rows)
+
+    @property
+    def stale_count(self) -> int:
+        """Bytes are another verdict: counted, never mixed with order."""
+        self._judge_kept()
+        return self._stale_count
 
     @property
     def races(self) -> list[Race]:
         """One race for each (buffer, layer, pair of streams, pair of operation kinds), as found."""
-        return list(self.memory.found.values())
+        self._judge_kept()
+        return self._memory.races
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Why the trace cannot be judged, in the order of its rows."""
+        self._judge_kept()
+        return self._problems
 
     @property
     def verdict(self) -> Verdict:
         if self.problems:
             return Verdict.UNKNOWN
-        return Verdict.RACES if self.memory.found else Verdict.CLEAN
+        return Verdict.RACES if self._memory.races else Verdict.CLEAN
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """All lanes, with their records and waits."""
+        self._judge_kept()
+        return self._order.named_lanes()
+
+    @property
+    def looks(self) -> list[HostLook]:
+        """Every time that a host thread learnt of a record."""
+        self._judge_kept()
+        return self._order.named_looks()
+
+    @property
+    def unarmed_looks(self) -> list[HostStep]:
+        """Every time that a host thread was told yes because an event had no record."""
+        self._judge_kept()
+        return self._order.unarmed_looks()
 
     def lane(self, stream: str) -> Lane:
         """A stream's lane. Effect: makes it if there is none."""
-        lane = self._lane_of.get(stream)
-        if lane is None:
-            lane = self._lane_of[stream] = Lane(stream, len(self.lanes))
-            self.lanes.append(lane)
+        self._judge_kept()
+        lane = self._order.lane(self.tables.texts[stream])
+        self._order.named_lanes()
         return lane
 
     def thread_knows(self, operation: Operation) -> Clock:
         """What the issuing thread was ordered after when it issued this operation."""
-        thread = self._threads.get(operation.thread)
-        return NOTHING if thread is None else thread.known_at(operation.ordinal)
+        self._judge_kept()
+        return self._order.thread(self.tables.texts[operation.thread]).known_at(operation.ordinal)
+
+    def lanes_using(self, buffer: str) -> set[int]:
+        """Indices of the lanes that touched a buffer."""
+        self._judge_kept()
+        return self._memory.lanes_using(buffer)
 
     # The sink.
 
     def buffer(self, buffer: Buffer) -> None:
-        self.row_count += 1
-        self.declare(buffer.name, buffer.layer_count, buffer.page_count)
-
-    def declare(self, name: str, layer_count: int, page_count: int) -> None:
-        """A buffer came into being; page_count 0: it is accessed by bytes."""
-        self.memory.declare(name, layer_count, page_count)
+        self.declare(buffer_facts(buffer))
 
     def operation(self, operation: Operation) -> None:
-        self.row_count += 1
-        lane = self._enter(operation)
-        kind = operation.kind
-        if kind == "wait":
-            self._wait(lane, operation)
-            return
-        if kind == "record":
-            self._record(lane, operation)
-            return
-        self.memory.access(lane, operation)
+        rows = self._rows
+        rows.append(operation)
+        if len(rows) >= _ROWS_TOGETHER:
+            self._judge_kept()
 
     def host(self, step: HostStep) -> None:
-        self.row_count += 1
-        kind = step.kind
-        if kind in ("until", "query"):
-            if step.generation and step.answer:
-                record = self.records.get((step.event, step.generation))
-                if record is None:
-                    self.blame(f"{step.thread} saw record {step.generation} of {step.event}, which has not been made")
-                    return
-                self.looks.append(HostLook(step, record))
-                thread = self._thread(step.thread)
-                known = joined_record(thread.known, record)
-                if known is not thread.known:
-                    thread.learn(step.issued, known)
-        elif kind == "spawn":
-            self._teach(step.other, step.issued, self._thread(step.thread))
-        elif kind == "wake":
-            source, told = self._thread(step.thread), ThreadClock(step.thread)
-            told.known = source.known
-            self._wakes[step.other, step.wakes[0]] = told
-        elif kind == "park":
-            for number in step.wakes:
-                told_by = self._wakes.pop((step.thread, number), None)
-                if told_by is None:
-                    self.blame(f"{step.thread} was ended by wake {number}, which nobody made")
-                    return
-                self._teach(step.thread, step.issued, told_by)
+        self._rows.append(step)
 
     def stale(self, operation: Operation, read_index: int, view: PageView) -> None:
-        """Bytes are another verdict: counted, never mixed with order."""
-        self.row_count += 1
-        self.stale_count += 1
+        self._collector.stale()
 
-    # What a reader of foreign traces feeds as well.
+    # What a reader of stored traces feeds.
 
-    def touching(self, operation: Operation, touches: Iterable[Touch]) -> None:
-        """An operation whose footprints are worked out already, by pages or by bytes."""
-        self.row_count += 1
-        self.memory.touch(self._enter(operation), operation, touches)
+    def declare(self, facts: BufferFacts) -> None:
+        """A buffer came into being."""
+        self._collector.buffer(facts)
 
-    def host_touching(self, operation: Operation, touches: Iterable[Touch]) -> None:
-        """A host thread itself touched memory; `operation.stream` is the thread's own lane."""
-        self.row_count += 1
-        lane = self._enter(operation)
-        self.memory.touch(lane, operation, touches)
-        thread = self._thread(operation.thread)
-        thread.learn(operation.ordinal, {**thread.known, lane.index: lane.count})
+    def stale_row(self, row: dict[str, object]) -> None:
+        """A row about bytes, as it stands in JSON Lines."""
+        self._collector.stale()
 
-    def blame(self, reason: str) -> None:
-        """The trace cannot be judged, because of its current row."""
-        self.problems.append(Problem(self.row_count, reason))
+    def touching(self, operation: Operation, touches: Sequence[Touch], *, by_host: bool = False) -> None:
+        """An operation whose page lists are numbered; by_host: a host thread itself touched memory, and
+        `operation.stream` is the thread's own lane."""
+        self._collector.touching(operation, touches, by_host=by_host)
+        if len(self._rows) >= _ROWS_TOGETHER:
+            self._judge_kept()
 
-    # Edges.
+    def judge(self, columns: Columns) -> None:
+        """Take the next rows of a trace, all at once."""
+        assert columns.first_row > self._judged_count, f"rows from {columns.first_row} are judged already"
+        self._judged_count = columns.first_row + len(columns) - 1
+        found = len(self._problems)
+        self._stale_count += int((columns.kind == STALE).sum())
+        self._memory.look(columns, self._order.follow(columns))
+        self._problems = [*self._problems[:found], *sorted(self._problems[found:])][:_PROBLEMS_KEPT]
 
-    def _enter(self, operation: Operation) -> Lane:
-        """An operation takes its place in its lane, and the lane hears what the issuing thread knew."""
-        lane = self._lane_of.get(operation.stream) or self.lane(operation.stream)
-        lane.count += 1
-        thread = self._threads.get(operation.thread)
-        if thread is not None:
-            ordinal = operation.ordinal
-            known = thread.known if ordinal > thread.since else thread.known_at(ordinal)
-            if known is not lane.heard:
-                lane.heard = known
-                lane.known = joined(lane.known, known)
-        return lane
+    def give_up(self, row: int, reason: str) -> None:
+        """The trace cannot be read on from this row."""
+        self._judge_kept()
+        self._blame(row, reason)
 
-    def _record(self, lane: Lane, operation: Operation) -> None:
-        record = Record(lane, lane.count, lane.known, operation)
-        key = (operation.event, operation.generation)
-        if key in self.records:
-            self.blame(f"record {operation.generation} of {operation.event} was made twice: two events with one name?")
-        self.records[key] = record
-        lane.records.append(record)
+    def _blame(self, row: int, reason: str) -> None:
+        self._problems.append(Problem(row, reason))
 
-    def _wait(self, lane: Lane, operation: Operation) -> None:
-        if not operation.generation:
-            lane.waits.append(Wait(lane.count, operation, None))
-            return
-        record = self.records.get((operation.event, operation.generation))
-        if record is None:
-            self.blame(
-                f"{lane.name} waited for record {operation.generation} of {operation.event}, which has not been made"
-            )
-            return
-        lane.known = joined_record(lane.known, record)
-        lane.waits.append(Wait(lane.count, operation, record))
-
-    def _thread(self, name: str) -> ThreadClock:
-        thread = self._threads.get(name)
-        if thread is None:
-            thread = self._threads[name] = ThreadClock(name)
-        return thread
-
-    def _teach(self, name: str, issued: int, teacher: ThreadClock) -> None:
-        if teacher.known is not NOTHING:
-            thread = self._thread(name)
-            known = joined(thread.known, teacher.known)
-            if known is not thread.known:
-                thread.learn(issued, known)
+    def _judge_kept(self) -> None:
+        if self._rows:
+            columns = self._collector.take()
+            self._rows = self._collector.rows
+            self.judge(columns)
 
 
 def detect(trace: MemoryTrace) -> Detector:

@@ -1,22 +1,26 @@
 """Footprints: what an access touches, in a form whose overlap is one `&`.
 
-Owns: page sets as bit masks, byte ranges as sorted intervals, and the cache of masks. Does not own: buffers, order.
-Floor 2b. Source: ours; facts/concurrency.md section 8 asks for ranges instead of pointers.
+Owns: page sets as bit masks, byte ranges as sorted intervals, and which page lists overlap. Does not own: buffers,
+order. Floor 2b. Source: ours; facts/concurrency.md section 8 asks for ranges instead of pointers.
 
-A set of pages is a Python integer with bit p set for page p: the overlap of two sets of 4,000 pages costs about as much
-as a function call, and one integer serves all layers that the same page list is used for.
+Whether two page lists overlap is asked for many at once, on their intervals. What they share is made for the few that
+are reported: a set of pages as a Python integer with bit p set for page p.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from kernels.races.detector.grouping import bisected, numbered, spread
+from kernels.substrate.columns import Bools, Ints, PageLists
 from kernels.substrate.contract import PageIds
 
-_CACHE_PAGE_LISTS = 65_536
 _FEW_PAGES = 4
+_PAIRS_A_MASK = 4
+_MASK_BITS_MAX = 1 << 20
+_PAIRS_TOGETHER = 1 << 14
 
 
 class ByteRanges:
@@ -90,23 +94,58 @@ def intervals_of(footprint: Footprint) -> tuple[tuple[int, int], ...]:
     return tuple((int(begin), int(end)) for begin, end in edges.reshape(-1, 2))
 
 
-class Masks:
-    """Masks of page lists, by the identity of the list: the same array comes back for every layer of a batch.
+class Footprints:
+    """Which of the numbered page lists overlap, and in what."""
 
-    A page list must not change once it has been seen, which the virtual machine asks for too.
-    """
-
-    def __init__(self) -> None:
-        # The array is kept with its mask, so that its id cannot be given to another one.
-        self.by_id: dict[int, tuple[PageIds, int]] = {}
-
-    def add(self, pages: PageIds) -> int:
-        """The mask of a list that is not in `by_id` yet."""
-        if len(self.by_id) >= _CACHE_PAGE_LISTS:
-            self.by_id.clear()
-        mask = page_mask(pages)
-        self.by_id[id(pages)] = (pages, mask)
-        return mask
+    def __init__(self, lists: PageLists) -> None:
+        self.lists = lists
 
     def __repr__(self) -> str:
-        return f"Masks({len(self.by_id)} page lists)"
+        return f"Footprints({self.lists})"
+
+    def meet(self, ours: Ints, theirs: Ints) -> Bools:
+        """[n] whether two lists, whose bounds overlap, share a page (or a byte)."""
+        counts = self.lists.counts
+        # Where neither has a gap, overlapping bounds say it all.
+        meets: Bools = (ours == theirs) | ((counts[ours] == 1) & (counts[theirs] == 1))
+        rest = np.flatnonzero(~meets)
+        if len(rest):
+            firsts, group = numbered((ours[rest], theirs[rest]))
+            meets[rest] = self._share(ours[rest[firsts]], theirs[rest[firsts]])[group]
+        return meets
+
+    def shared(self, one: int, other: int, *, by_bytes: bool) -> Footprint:
+        """What two lists have in common."""
+        ranges = ByteRanges(self.lists.intervals(one)) & ByteRanges(self.lists.intervals(other))
+        return ranges if by_bytes else _mask(ranges.intervals)
+
+    def _share(self, ours: Ints, theirs: Ints) -> Bools:
+        """[n] whether any interval of one list overlaps any of the other."""
+        either = np.concatenate((ours, theirs))
+        used = np.flatnonzero(np.bincount(either))
+        # A mask costs as much as a few comparisons of intervals, and serves all pairs that a list is in.
+        if len(ours) > _PAIRS_A_MASK * len(used) and int(self.lists.high[used].max()) <= _MASK_BITS_MAX:
+            masks = {number: _mask(self.lists.intervals(number)) for number in used.tolist()}
+            shared = [masks[a] & masks[b] != 0 for a, b in zip(ours.tolist(), theirs.tolist(), strict=True)]
+            return np.array(shared, bool)
+        share = np.zeros(len(ours), bool)
+        for begin in range(0, len(ours), _PAIRS_TOGETHER):
+            here = slice(begin, begin + _PAIRS_TOGETHER)
+            share[here] = self._overlap(ours[here], theirs[here])
+        return share
+
+    def _overlap(self, ours: Ints, theirs: Ints) -> Bools:
+        lists = self.lists
+        pair, at = spread(lists.offset[ours], lists.offset[ours + 1] - 1)
+        first, last = lists.offset[theirs[pair]], lists.offset[theirs[pair] + 1]
+        # Intervals that begin before this one ends, less those that end before it begins, are those that overlap it.
+        begun = bisected(lists.begins, first, last, lists.end[at], is_right=False)
+        over = bisected(lists.ends, first, last, lists.begin[at], is_right=True)
+        return np.bincount(pair, weights=begun > over, minlength=len(ours)) > 0
+
+
+def _mask(intervals: Iterable[tuple[int, int]]) -> int:
+    mask = 0
+    for begin, end in intervals:
+        mask |= (1 << end) - (1 << begin)
+    return mask

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from itertools import chain
+from typing import NamedTuple, Protocol
 
 from kernels.races.detector.footprint import Footprint, intervals_of
 from kernels.substrate.trace import Operation
@@ -33,6 +34,17 @@ class Side(NamedTuple):
     """Its operation's place in its lane, from 1."""
 
 
+class SomePairs(Protocol):
+    """Pairs of sides, first and second, which are made when they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[Side, Side]]: ...
+
+    def first(self, count: int) -> SomePairs:
+        """At most so many of them."""
+
+
 class Signature(NamedTuple):
     """What makes two races the same finding: buffer, the two operations' kinds and places, but no numbers."""
 
@@ -45,9 +57,9 @@ class Signature(NamedTuple):
 class Race:
     """Two unordered accesses. `first` was issued first: host issue order promises its effect to `second`.
 
-    layer: the buffer's own. footprint: the pages (or bytes) that both touch. repeats: how many further races there are
-    between the same two streams on this layer with these kinds of operation; the first `REPEATS_KEPT` of them are in
-    `more`, without their pages.
+    layer: the buffer's own. footprint: the pages (or bytes) that both touch. repeats: how many further pairs of
+    accesses there are between the same two streams on this layer with these kinds of operation; up to `REPEATS_KEPT`
+    of them are in `more`, without their pages, and one stands there for all that repeat it on the same pages.
     """
 
     buffer: str
@@ -56,18 +68,19 @@ class Race:
     first: Side
     second: Side
     repeats: int = 0
-    more: list[tuple[Side, Side]] = field(default_factory=list)
+    more: list[SomePairs] = field(default_factory=list)
 
-    def repeat(self, first: Side, second: Side) -> None:
-        """Another race of the same kind. Effect: counted, and kept while there are few."""
-        self.repeats += 1
-        if len(self.more) < REPEATS_KEPT:
-            self.more.append((first, second))
+    def repeat(self, count: int, pairs: SomePairs) -> None:
+        """Further pairs of the same kind. Effect: counted, and kept while there are few."""
+        self.repeats += count
+        room = REPEATS_KEPT - sum(map(len, self.more))
+        if room and len(pairs):
+            self.more.append(pairs.first(room))
 
     def each(self) -> Iterator[Race]:
         """This race and every kept repeat, as races of their own."""
         yield self
-        for first, second in self.more:
+        for first, second in chain.from_iterable(self.more):
             yield Race(self.buffer, self.layer, self.footprint, first, second)
 
     @property

@@ -15,21 +15,23 @@ A file that ends without its closing line, or holds anything that is not underst
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeGuard
 
+import numpy as np
 import orjson
 
 from kernels.races.detector.detector import Detector
-from kernels.races.detector.footprint import ByteRanges, Footprint
-from kernels.races.detector.memory import Touch
+from kernels.races.detector.race import Problem
+from kernels.substrate.collector import Touch
+from kernels.substrate.columns import GENERATIONS, BufferFacts, Tables
 from kernels.substrate.trace import HostStep, Operation
 
 FORMATS = ("kvrace-trace/1",)
 
 Row = dict[str, Any]
 
-_EXAMPLES_MAX = 8
+_INTEGERS = 1 << 63
 
 
 class _Misfit(Exception):
@@ -41,35 +43,53 @@ def judge_lines(lines: Iterable[bytes], detector: Detector | None = None) -> Det
 
     Returns: a detector whose `problems` name line and reason where the trace is truncated or foreign.
     """
-    judge = detector if detector is not None else Detector()
-    reader = _Reader(judge)
-    number = 0
-    for number, line in enumerate(lines, start=1):
-        judge.row_count = number - 1
-        try:
-            reader.row(line)
-        except _Misfit as misfit:
-            _blame(judge, number, str(misfit))
-            return judge
-        if len(judge.problems) >= _EXAMPLES_MAX:
-            return judge
-    if not reader.is_over:
-        _blame(judge, number + 1, "the trace ends without its closing row: it is truncated")
+    judge = detector if detector is not None else Detector(first_row=2)
+    problem = read_lines(lines, judge)
+    if problem is not None:
+        judge.give_up(*problem)
     return judge
 
 
-def _blame(judge: Detector, number: int, reason: str) -> None:
-    judge.row_count = number
-    judge.blame(reason)
+def read_lines(lines: Iterable[bytes], target: TakesRows) -> Problem | None:
+    """Feed a stored trace to whoever takes rows. Returns: line and reason where it is truncated or foreign."""
+    reader = _Reader(target)
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        try:
+            reader.row(line)
+        except _Misfit as misfit:
+            return Problem(number, str(misfit))
+    if not reader.is_over:
+        return Problem(number + 1, "the trace ends without its closing row: it is truncated")
+    return None
+
+
+class TakesRows(Protocol):
+    """A detector, or a writer of the other format."""
+
+    @property
+    def tables(self) -> Tables: ...
+
+    def declare(self, facts: BufferFacts) -> None: ...
+
+    def operation(self, operation: Operation) -> None: ...
+
+    def touching(self, operation: Operation, touches: Sequence[Touch], *, by_host: bool = False) -> None: ...
+
+    def host(self, step: HostStep) -> None: ...
+
+    def stale_row(self, row: Row) -> None: ...
 
 
 class _Reader:
     """What was seen so far of one file, and what each kind of row means."""
 
-    def __init__(self, detector: Detector) -> None:
+    def __init__(self, target: TakesRows) -> None:
         self.is_over = False
-        self._detector = detector
+        self._target = target
         self._row_count = 0
+        self._by_bytes: dict[str, bool] = {}
+        self._page_lists: dict[tuple[tuple[int, int], ...], int] = {}
         self._kinds: dict[str, Callable[[Row], None]] = {
             "buffer": self._buffer,
             "copy": self._memory,
@@ -79,7 +99,7 @@ class _Reader:
             "touch": self._touch,
             "alloc": self._lifetime,
             "free": self._lifetime,
-            "stale": lambda _: None,
+            "stale": self._target.stale_row,
             "end": self._end,
             **dict.fromkeys(("spawn", "until", "query", "park", "wake", "exit"), self._host),
         }
@@ -113,33 +133,37 @@ class _Reader:
         self.is_over = True
 
     def _buffer(self, row: Row) -> None:
-        if "bytes" in row:
-            self._detector.declare(_text(row, "name"), 1, 0)
+        name, by_bytes = _text(row, "name"), "bytes" in row
+        self._by_bytes[name] = by_bytes
+        page_bytes = row.get("page_bytes", 0)
+        if by_bytes:
+            size = (1, 0, 0, _integer(row, "bytes"))
         else:
-            self._detector.declare(_text(row, "name"), _integer(row, "layers"), _integer(row, "pages"))
+            size = (_integer(row, "layers"), _integer(row, "pages"), page_bytes if _is_integer(page_bytes) else 0, 0)
+        self._target.declare(BufferFacts(name, str(row.get("space", "")), *size))
 
     def _memory(self, row: Row) -> None:
-        self._detector.touching(_operation(row), _touches(row))
+        self._target.touching(_operation(row), self._touches(row))
 
     def _event(self, row: Row) -> None:
         operation = _operation(row)
-        operation.event, operation.generation = _text(row, "event"), _integer(row, "generation")
-        self._detector.operation(operation)
+        operation.event, operation.generation = _text(row, "event"), _generation(row)
+        self._target.operation(operation)
 
     def _touch(self, row: Row) -> None:
-        self._detector.host_touching(_host_operation(row), _touches(row))
+        self._target.touching(_host_operation(row), self._touches(row), by_host=True)
 
     def _lifetime(self, row: Row) -> None:
-        whole = _touches({"accesses": [{**row, "mode": "write"}]})
+        whole = self._touches({"accesses": [{**row, "mode": "write"}]})
         if "stream" in row:
             operation = _operation({**row, "row": "kernel", "label": row["row"], "issue": row.get("time")})
-            self._detector.touching(operation, whole)
+            self._target.touching(operation, whole)
         else:
-            self._detector.host_touching(_host_operation({"label": row["row"], **row}), whole)
+            self._target.touching(_host_operation({"label": row["row"], **row}), whole, by_host=True)
 
     def _host(self, row: Row) -> None:
         wakes = row.get("wakes", [])
-        if not isinstance(wakes, list) or not all(isinstance(number, int) for number in wakes):
+        if not isinstance(wakes, list) or not all(_is_integer(number) for number in wakes):
             raise _Misfit("'wakes' must be a list of integers")
         if row["row"] == "wake" and not wakes:
             raise _Misfit("a wake has no number")
@@ -148,17 +172,44 @@ class _Reader:
             _text(row, "thread"),
             _integer(row, "time"),
             event=str(row.get("event", "")),
-            generation=_integer(row, "generation") if "generation" in row else 0,
+            generation=_generation(row) if "generation" in row else 0,
             other=str(row.get("other", "")),
             answer=bool(row.get("answer", True)),
             wakes=tuple(wakes),
             issued=_integer(row, "issued"),
         )
-        self._detector.host(step)
+        self._target.host(step)
+
+    def _touches(self, row: Row) -> list[Touch]:
+        accesses = row.get("accesses")
+        if not isinstance(accesses, list):
+            raise _Misfit("'accesses' is missing or is no list: every operation declares what it touches")
+        touches: list[Touch] = []
+        for access in accesses:
+            if not isinstance(access, dict) or access.get("mode") not in ("read", "write"):
+                raise _Misfit(f"an access has no mode 'read' or 'write': {access}")
+            layers = access.get("layers", [0])
+            if not isinstance(layers, list) or not layers or not all(_is_integer(layer) for layer in layers):
+                raise _Misfit(f"an access has no list of layers: {access}")
+            buffer = _text(access, "buffer")
+            pages = self._page_list(access, buffer)
+            touches.append(Touch(access["mode"] == "write", buffer, tuple(layers), pages))
+        return touches
+
+    def _page_list(self, access: Row, buffer: str) -> int:
+        by = "bytes" if "bytes" in access else "pages"
+        intervals = _intervals(access, by)
+        if self._by_bytes.get(buffer, by == "bytes") != (by == "bytes"):
+            raise _Misfit(f"{buffer} was not declared to be accessed by {by}: {access}")
+        number = self._page_lists.get(intervals)
+        if number is None:
+            bounds = np.array(intervals, np.int64).reshape(-1, 2)
+            number = self._page_lists[intervals] = self._target.tables.page_lists.add(bounds)
+        return number
 
 
 def _operation(row: Row) -> Operation:
-    layer = row.get("layer")
+    layer, sites = row.get("layer"), row.get("access_sites", ())
     return Operation(
         _integer(row, "op"),
         row["row"],
@@ -166,57 +217,40 @@ def _operation(row: Row) -> Operation:
         _text(row, "thread"),
         _text(row, "label"),
         _integer(row, "issue"),
-        layer=layer if isinstance(layer, int) else None,
+        point=str(row.get("point", "")),
+        layer=layer if _is_integer(layer) else None,
+        delay_ns=_integer(row, "delay") if "delay" in row else 0,
+        io=str(row.get("io", "")),
         start_ns=_integer(row, "start") if "start" in row else -1,
         end_ns=_integer(row, "end") if "end" in row else -1,
         site=str(row.get("site", "")),
+        access_sites=tuple(map(str, sites)) if isinstance(sites, list) else (),
     )
+
+
+def host_lane(thread: str) -> str:
+    """The lane of what a host thread itself reads and writes."""
+    return f"host {thread}"
 
 
 def _host_operation(row: Row) -> Operation:
     thread, time_ns = _text(row, "thread"), _integer(row, "time")
     # Its number says where it stands in the thread's program: behind what the thread learnt before it was issued.
-    operation = Operation(_integer(row, "op"), "kernel", f"host {thread}", thread, _text(row, "label"), time_ns)
+    operation = Operation(_integer(row, "op"), "kernel", host_lane(thread), thread, _text(row, "label"), time_ns)
     operation.start_ns = operation.end_ns = time_ns
     operation.site = str(row.get("site", ""))
     return operation
 
 
-def _touches(row: Row) -> list[Touch]:
-    accesses = row.get("accesses")
-    if not isinstance(accesses, list):
-        raise _Misfit("'accesses' is missing or is no list: every operation declares what it touches")
-    touches: list[Touch] = []
-    for access in accesses:
-        if not isinstance(access, dict) or access.get("mode") not in ("read", "write"):
-            raise _Misfit(f"an access has no mode 'read' or 'write': {access}")
-        layers = access.get("layers", [0])
-        if not isinstance(layers, list) or not layers or not all(isinstance(layer, int) for layer in layers):
-            raise _Misfit(f"an access has no list of layers: {access}")
-        touches.append(Touch(access["mode"] == "write", _text(access, "buffer"), tuple(layers), _footprint(access)))
-    return touches
-
-
-def _footprint(access: Row) -> Footprint:
-    if "bytes" in access:
-        return ByteRanges(_intervals(access, "bytes"))
-    mask = 0
-    for begin, end in _intervals(access, "pages"):
-        mask |= (1 << end) - (1 << begin)
-    return mask
-
-
-def _intervals(access: Row, name: str) -> list[tuple[int, int]]:
+def _intervals(access: Row, name: str) -> tuple[tuple[int, int], ...]:
     listed = access.get(name)
     if not isinstance(listed, list):
         raise _Misfit(f"an access has neither 'pages' nor 'bytes': {access}")
-    intervals: list[tuple[int, int]] = []
     for pair in listed:
-        is_pair = isinstance(pair, list) and len(pair) == 2 and all(isinstance(edge, int) for edge in pair)
+        is_pair = isinstance(pair, list) and len(pair) == 2 and all(_is_integer(edge) for edge in pair)
         if not is_pair or not 0 <= pair[0] <= pair[1]:
             raise _Misfit(f"{pair} is no half-open interval of {name}")
-        intervals.append((pair[0], pair[1]))
-    return intervals
+    return tuple([(begin, end) for begin, end in listed if begin < end])
 
 
 def _text(row: Row, name: str) -> str:
@@ -228,6 +262,17 @@ def _text(row: Row, name: str) -> str:
 
 def _integer(row: Row, name: str) -> int:
     value = row.get(name)
-    if not isinstance(value, int):
-        raise _Misfit(f"'{name}' is missing or is no integer")
+    if not _is_integer(value):
+        raise _Misfit(f"'{name}' is missing or is no integer of 64 bits")
     return value
+
+
+def _is_integer(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and -_INTEGERS <= value < _INTEGERS
+
+
+def _generation(row: Row) -> int:
+    generation = _integer(row, "generation")
+    if not 0 <= generation < GENERATIONS:
+        raise _Misfit(f"'generation' must be 0 to {GENERATIONS - 1}, not {generation}")
+    return generation
