@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernels.races.detector.race import Side
-from kernels.races.report.phrases import place_of
+from kernels.races.detector.race import Race, Side
+from kernels.races.report.phrases import mend_place, place_of, site_of
+from kernels.races.search.difference import OrderDifference
 from kernels.races.search.result import Exploration, Failure, MendCheck, RaceReport
+from kernels.substrate.trace import Operation
 
 Plain = dict[str, Any]
 
@@ -44,19 +46,42 @@ def race_json(report: RaceReport) -> Plain:
         "layer": race.layer,
         "place": place_of(race),
         "intervals": [list(pair) for pair in race.intervals],
-        "accesses": [_side(race.first), _side(race.second)],
+        "accesses": [_side(race.first, race), _side(race.second, race)],
         "because": finding.because,
         "wait_to_add": str(finding.mend),
+        "wait_at": mend_place(finding) or None,
         "confirmed": report.confirmed,
         "token": str(report.token) if report.token is not None else None,
         "signature": list(race.signature),
         "count": report.group.race_count,
         "layers": list(report.group.layers),
         "mend": _mend(report.mend) if report.mend is not None else None,
+        "difference": difference_json(report.difference) if report.difference is not None else None,
     }
 
 
-def _side(side: Side) -> Plain:
+def difference_json(difference: OrderDifference) -> Plain:
+    """What differs between the failing order and the nearest that passes. Steps are those of each order."""
+    return {
+        "turned_pairs": [
+            {
+                "first": pair.first.ordinal,
+                "second": pair.second.ordinal,
+                "labels": [pair.first.label, pair.second.label],
+                "passing_steps": [_steps(pair.first_passing), _steps(pair.second_passing)],
+                "failing_steps": [_steps(pair.first), _steps(pair.second)],
+            }
+            for pair in difference.turned
+        ],
+        "stale_pages": [{**sight._asdict(), "operation": sight.operation.ordinal} for sight in difference.sights],
+    }
+
+
+def _steps(operation: Operation) -> list[int]:
+    return [operation.start_ns, operation.end_ns]
+
+
+def _side(side: Side, race: Race) -> Plain:
     operation = side.operation
     return {
         "mode": "write" if side.is_write else "read",
@@ -66,7 +91,8 @@ def _side(side: Side) -> Plain:
         "stream": operation.stream,
         "thread": operation.thread,
         "layer": operation.layer,
-        "site": operation.site,
+        "site": site_of(side, race),
+        "launched_at": operation.site,
     }
 
 

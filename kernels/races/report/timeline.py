@@ -28,7 +28,7 @@ def timeline(trace: MemoryTrace, race: Race, *, unit: str = "step") -> list[str]
     second = by_ordinal.get(race.second.operation.ordinal)
     if first is None or second is None:
         return []
-    beside = [*_neighbours(trace, first), *_neighbours(trace, second)]
+    beside = [*neighbours(trace, first), *neighbours(trace, second)]
     events = {order.event for order in beside}
     begin, end = min(first.start_ns, second.start_ns), max(first.end_ns, second.end_ns)
     lanes = [first.stream, second.stream]
@@ -59,7 +59,7 @@ def _of_access(operation: Operation, is_write: bool, mark: str) -> list[_Moment]
     ]
 
 
-def _neighbours(trace: MemoryTrace, operation: Operation) -> list[Operation]:
+def neighbours(trace: MemoryTrace, operation: Operation) -> list[Operation]:
     """The records and waits that touch an operation on its stream, with no copy or kernel between."""
     lane = [other for other in trace.operations if other.stream == operation.stream]
     place = lane.index(operation)
