@@ -28,16 +28,17 @@ class Interval:
     method: str
 
 
-def clopper_pearson(events: int, units: int, level: float = LEVEL) -> Interval:
+def clopper_pearson(events: float, units: float, level: float = LEVEL) -> Interval:
     """The exact interval of a rate: covers the true rate with at least `level`, whatever the rate.
 
-    Assumes: `units` independent units, each an event with the same chance. No units give [0, 1].
+    Assumes: `units` independent units, each an event with the same chance. No units give [0, 1]. Fractions are for
+    effective sample sizes, and then nothing is exact any more.
     """
     _check(events, units, level)
     tail = (1 - level) / 2
     low = float(special.betaincinv(events, units - events + 1, tail)) if events else 0.0
     high = float(special.betaincinv(events + 1, units - events, 1 - tail)) if events < units else 1.0
-    return Interval(_rate(events, units), low, high, units, level, "Clopper-Pearson")
+    return Interval(_rate(events, units), low, high, round(units), level, "Clopper-Pearson")
 
 
 def wilson(events: float, units: float, level: float = LEVEL) -> Interval:
