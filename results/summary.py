@@ -6,7 +6,7 @@ the judgements (`oracles`), the intervals (`stats`), the text (`report`). Floor 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from results.counts import count_turns
@@ -15,6 +15,7 @@ from results.findings import Judgement
 from results.records import Measured, RunManifest, TurnRecord
 from results.stats.clusters import clustered_rate
 from results.stats.intervals import Interval, clopper_pearson
+from results.vacuity import exercise_of
 from results.verdict import RunVerdict, verdict_of
 
 Bounds = tuple[float, float]
@@ -88,8 +89,8 @@ def summarise(
     assert [turn.key for turn in turns] == [judgement.key for judgement in judgements], "one judgement a turn, in order"
     counts = count_turns(turns, judgements)
     counters = measured.counters
-    load_backs, host_hit_turns = int(counters.get("load_backs", 0)), _host_hit_turns(turns, counters)
-    verdict, reason = verdict_of(manifest, counts, load_backs=load_backs, host_hit_turns=host_hit_turns)
+    exercise = exercise_of(turns, counters)
+    verdict, reason = verdict_of(manifest, counts, exercise)
     session_rate = clopper_pearson(counts.sessions_corrupted, counts.sessions_judged)
     turn_rate = clustered_rate(counts.corrupted_by_session, counts.judged_by_session)
     machine = [turn.machine for turn in turns if turn.machine is not None]
@@ -114,9 +115,9 @@ def summarise(
         unknown_kinds=counts.unknown_kinds,
         origins=counts.origins,
         session_origins=counts.session_origins,
-        load_backs=load_backs,
-        loaded_bytes=int(counters.get("loaded_bytes", 0)),
-        host_hit_turns=host_hit_turns,
+        load_backs=exercise.load_backs or 0,
+        loaded_bytes=exercise.loaded_bytes or 0,
+        host_hit_turns=exercise.host_hit_turns or 0,
         stale_reads=sum(evidence.stale_reads for evidence in machine),
         torn_reads=sum(evidence.torn_reads for evidence in machine),
         poisoned_reads=sum(evidence.poisoned_reads for evidence in machine),
@@ -130,13 +131,6 @@ def summarise(
         verdict=verdict,
         verdict_reason=reason,
     )
-
-
-def _host_hit_turns(turns: Sequence[TurnRecord], counters: Mapping[str, int | float]) -> int:
-    """Turns whose prompt came back from the host tier in part: the machine's word, else the server's counter."""
-    if any(turn.machine is not None for turn in turns):
-        return sum(turn.machine is not None and turn.machine.host_hit_tokens > 0 for turn in turns)
-    return int(counters.get("host_hit_turns", 0))
 
 
 def _bounds(events: Sequence[int], units: Sequence[int]) -> Bounds:

@@ -20,6 +20,25 @@ def percent_interval(low: float, high: float) -> str:
     return f"{100 * low:.1f}-{100 * high:.1f} %"
 
 
+def percent_points(difference: float | None) -> str:
+    """A difference of two rates, with its sign."""
+    return "-" if difference is None else f"{100 * difference:+.1f} pp"
+
+
+def p_value(p: float | None) -> str:
+    return "-" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def p_words(p: float) -> str:
+    """`p = 0.0281` or `p < 0.0001`, in one piece where lines are broken."""
+    shown = p_value(p)
+    return f"p {shown}".replace(" ", "\u00a0") if shown.startswith("<") else f"p\u00a0=\u00a0{shown}"
+
+
+def kind_words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
 def byte_size(count: int) -> str:
     """Decimal units, as bandwidths are given in."""
     size, unit = float(count), "B"
@@ -45,6 +64,11 @@ def ranges(numbers: Iterable[int], limit: int = 6) -> str:
     shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:limit]]
     left_out = sum(len(run) for run in runs[limit:])
     return ", ".join(shown) + (f" and {left_out} more" if left_out else "")
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def listed(names: Sequence[str]) -> str:
