@@ -6,7 +6,6 @@ that is torn, damaged, doubled or missing is a fault of the run. Floor 3. Source
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +14,11 @@ from pathlib import Path
 import msgspec
 
 from results import layout
-from results.errors import NewerRun, NotARun
+from results.errors import NotARun
 from results.findings import Finding, Judgement
 from results.lines import LineFault, read_lines
 from results.records import SCHEMA, RunManifest, SessionRecord, ToolSchema, TurnRecord
+from results.schema_version import schema_fault
 from results.store import RawReply
 
 
@@ -42,11 +42,6 @@ class Run:
     @property
     def findings(self) -> list[Finding]:
         return [finding for judgement in self.judgements for finding in judgement.findings]
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    schema: str
 
 
 def open_run(path: Path) -> Run:
@@ -79,25 +74,13 @@ def _manifest(path: Path) -> RunManifest:
         text = (path / layout.MANIFEST).read_bytes()
     except OSError:
         raise NotARun(path, f"it holds no {layout.MANIFEST}") from None
-    try:
-        found = msgspec.json.decode(text, type=_Version).schema
-    except msgspec.MsgspecError as error:
-        raise NotARun(path, f"its {layout.MANIFEST} cannot be read ({error})") from None
-    name, number = _version(SCHEMA)
-    found_name, found_number = _version(found)
-    if found_name != name:
-        raise NotARun(path, f"its format is '{found}', not '{SCHEMA}'")
-    if found_number > number:
-        raise NewerRun(path, found, SCHEMA)
+    fault = schema_fault(text, SCHEMA, path / layout.MANIFEST)
+    if fault is not None:
+        raise NotARun(path, fault)
     try:
         return msgspec.json.decode(text, type=RunManifest)
     except msgspec.MsgspecError as error:
         raise NotARun(path, f"its {layout.MANIFEST} cannot be read ({error})") from None
-
-
-def _version(schema: str) -> tuple[str, int]:
-    match = re.fullmatch(r"([a-z-]+)/(\d+)", schema)
-    return (match[1], int(match[2])) if match else (schema, 0)
 
 
 def _doubled(file: str, keys: Sequence[tuple[int, int]]) -> list[LineFault]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from harness.cli.campaign_progress import campaign_progress
+from harness.cli.campaign_progress import CampaignWatcher, campaign_progress
 from harness.cli.options import scenario_options
 from harness.cli.simulate import RUNS_FOLDER
 from kernels.errors import KVRaceError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from harness.search.job import Job
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 CAMPAIGNS_FOLDER = RUNS_FOLDER / "campaigns"
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._]+")
@@ -45,15 +46,19 @@ class CampaignInterrupted(KVRaceError):
         super().__init__(f"interrupted; {done} kept in {folder}, and the same command goes on from there")
 
 
-def campaign_options(default_seeds: str) -> Callable[[F], F]:
-    """The options of every campaign, and all those of a scenario: they hold in every run."""
+def campaign_options(default_seeds: str | None) -> Callable[[F], F]:
+    """The options of every campaign, and all those of a scenario: they hold in every run.
+
+    default_seeds: None where the command has a default that depends on its other options.
+    """
 
     def decorate(command: F) -> F:
         options = (
             click.option("--seeds", default=default_seeds, show_default=True, metavar="SEEDS",
                          help="20 (the first twenty), 100-119, or 3,5,8."),
-            click.option("--jobs", default=_core_count(), show_default="one a core", type=click.IntRange(1, 4096),
-                         metavar="N", help="Worker processes; 1 runs everything in this one."),
+            click.option("--jobs", "--workers", "jobs", default=core_count(), show_default="one a core",
+                         type=click.IntRange(1, 4096), metavar="N",
+                         help="Worker processes; 1 runs everything in this one."),
             click.option("--json", "json", is_flag=True, help="One JSON object on standard output."),
             click.option("--quiet", is_flag=True, help="No progress."),
             click.option("--out", default=None, metavar="DIR",
@@ -83,9 +88,14 @@ def run_jobs(jobs: Sequence[Job], arguments: Mapping[str, Any], folder: Path) ->
     """
     from harness.search.campaign import CampaignOptions, run_campaign
 
-    latest: CampaignProgress | None = None
     options = CampaignOptions(folder, int(arguments["jobs"]), mixed_sources=bool(arguments["mixed_sources"]))
-    with campaign_progress(is_quiet=bool(arguments["quiet"])) as watch, _polite_end():
+    return watched(lambda watch: run_campaign(jobs, options, watch), folder, is_quiet=bool(arguments["quiet"]))
+
+
+def watched(work: Callable[[CampaignWatcher], T], folder: Path, *, is_quiet: bool) -> T:
+    """Do the work of a campaign and show how far it is. Raises: CampaignInterrupted; what the work raises."""
+    latest: CampaignProgress | None = None
+    with campaign_progress(is_quiet=is_quiet) as watch, polite_end():
 
         def note(progress: CampaignProgress) -> None:
             nonlocal latest
@@ -93,7 +103,7 @@ def run_jobs(jobs: Sequence[Job], arguments: Mapping[str, Any], folder: Path) ->
             watch(progress)
 
         try:
-            return run_campaign(jobs, options, note)
+            return work(note)
         except KeyboardInterrupt:
             raise CampaignInterrupted(folder, latest) from None
 
@@ -114,13 +124,13 @@ def names_of(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(","))
 
 
-def _core_count() -> int:
+def core_count() -> int:
     # A container may have been given fewer cores than the machine has.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
-def _polite_end() -> Iterator[None]:
+def polite_end() -> Iterator[None]:
     """SIGTERM ends a campaign as Ctrl-C does; left alone, it would leave the workers behind for a while."""
 
     def interrupt(_: int, __: FrameType | None) -> None:

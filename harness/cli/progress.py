@@ -19,6 +19,7 @@ _QUIET_STEPS = 10
 
 
 RunWatcher = Callable[[RunProgress], None]
+StepWatcher = Callable[[int, int], None]
 
 
 @contextmanager
@@ -32,6 +33,25 @@ def run_progress(*, is_quiet: bool) -> Iterator[RunWatcher]:
             yield _BarWatcher(progress)
     else:
         yield _LineWatcher()
+
+
+@contextmanager
+def step_progress(noun: str) -> Iterator[StepWatcher]:
+    """Show how many steps of a known number are done; the watcher is told both after each."""
+    console = Console(file=sys.stderr)
+    if console.is_terminal:
+        columns = (TextColumn(noun), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(noun, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    else:
+        yield lambda done, total: _step_line(noun, done, total)
+
+
+def _step_line(noun: str, done: int, total: int) -> None:
+    every = max(1, total // _QUIET_STEPS)
+    if done % every == 0 or done == total:
+        print(f"{done} of {total} {noun}", file=sys.stderr, flush=True)
 
 
 def _ignore(_: RunProgress) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import DEFAULT_SEED, overrides_from, scenario_options
+from harness.cli.progress import step_progress
 from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER
 
 if TYPE_CHECKING:
@@ -22,8 +23,9 @@ _HELP = """Look at every order of conflicting steps of a scenario's small progra
 outcomes of each query included.
 
 Exit codes: 0 "exhausted: clean for this workload", 1 a race or a failing order, 4 bounded: the budget ended first, so
-nothing is proved. With --mutants: every order that the program relies on is removed or moved, one at a time; 0 where
-each mutant is caught or proved equivalent, 4 where one survives."""
+nothing is proved. With --mutants: every order that the program relies on is removed or moved, one at a time, and of a
+scenario the code of its cache is changed too, one function at a time; 0 where each mutant is caught, by a report that
+names what was broken, or proved equivalent; 4 where one is not, or where the program is not clean to begin with."""
 
 
 @click.command("prove", help=_HELP)
@@ -32,6 +34,7 @@ each mutant is caught or proved equivalent, 4 where one survives."""
 @click.option("--pages", default=1, show_default=True, type=click.IntRange(1, 64), help="Pages that are loaded back.")
 @click.option("--budget", default=100_000, show_default=True, type=click.IntRange(min=1), help="Orders at most.")
 @click.option("--mutants", is_flag=True, help="Break each order of the program in turn; print the kill table.")
+@click.option("--markdown", is_flag=True, help="The kill table as the page docs/mutants.md.")
 @click.option("--json", "json", is_flag=True, help="One JSON object on standard output.")
 @click.option(
     "--out",
@@ -47,8 +50,10 @@ def prove_command(**arguments: Any) -> int:
 
     target = _target(arguments)
     budget, is_json = int(arguments["budget"]), bool(arguments["json"])
+    if arguments["markdown"] and (is_json or not arguments["mutants"]):
+        raise click.UsageError("--markdown is a form of the kill table: give it with --mutants, and without --json")
     if arguments["mutants"]:
-        return _mutants(target, budget, is_json)
+        return _mutants(target, arguments)
     # The waits are named and tried once; `race` checks them by thousands of schedules.
     search = Search("exhaustive", budget, DEFAULT_SEED, 100, Path(arguments["out"]))
     found = look(target, search)
@@ -75,18 +80,19 @@ def _target(arguments: Mapping[str, Any]) -> Target:
     return file_target(arguments["program"])
 
 
-def _mutants(target: Target, budget: int, is_json: bool) -> int:
-    from kernels.races.search.killing import Fate, judge_mutants, kill_table
+def _mutants(target: Target, arguments: Mapping[str, Any]) -> int:
+    from harness.races.mutants.looking import NotClean, kill_table
 
-    with target.blaming():
-        verdicts = judge_mutants(target.program, budget=budget)
-    if is_json:
-        rows = [
-            {"mutant": str(one.mutant), "fate": str(one.fate), "codes": list(map(str, one.codes)),
-             "waits_to_add": list(one.mends), "confirmed": one.is_confirmed, "orders": one.orders}
-            for one in verdicts
-        ]  # fmt: skip
-        click.echo(json.dumps({"program": target.source, "mutants": rows}))
-    else:
-        click.echo(kill_table(verdicts))
-    return 4 if any(one.fate is Fate.SURVIVED for one in verdicts) else 0
+    is_json, is_page = bool(arguments["json"]), bool(arguments["markdown"])
+    try:
+        with step_progress("mutants") as watch:
+            table = kill_table(target, int(arguments["budget"]), watch)
+    except NotClean as refused:
+        click.echo(
+            json.dumps({"program": target.source, "verdict": "unknown", "why": str(refused)})
+            if is_json
+            else f"UNKNOWN {refused}"
+        )
+        return 4
+    click.echo(json.dumps(table.as_json()) + "\n" if is_json else table.page() if is_page else table.text(), nl=False)
+    return 0 if table.is_settled else 4

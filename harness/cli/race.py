@@ -6,7 +6,6 @@ Owns: its options, and which of the three is looked at. Does not own: looking (`
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 import click
 
 from harness.cli.options import DEFAULT_SEED, overrides_from, scenario_options
+from harness.cli.replay import html_option
 from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER
-from kernels.errors import ConfigError
 
 _HELP = """Find races, name the missing order, show each by a replay, and check the wait that would close it.
 
@@ -30,7 +29,7 @@ order, 2 your mistake, 3 environment, 4 could not judge."""
 @click.command("race", help=_HELP)
 @click.option("--scenario", default=None, help=f"Name, or path of a TOML file.  [default: {DEFAULT_SCENARIO}]")
 @click.option("--program", default=None, metavar="FILE[:FUNCTION]", help="A program instead of a scenario.")
-@click.option("--trace", default=None, metavar="FILE", help="A stored trace (kvrace-trace/1) instead of a scenario.")
+@click.option("--trace", default=None, metavar="FILE", help="A stored trace of either format.")
 @click.option("--seed", default=DEFAULT_SEED, show_default=True, type=click.IntRange(min=0), help="Root of all chance.")
 @click.option("--strategy", default="auto", show_default=True, help="auto, exhaustive, or one sampler.")
 @click.option(
@@ -52,11 +51,15 @@ order, 2 your mistake, 3 environment, 4 could not judge."""
     metavar="DIR",
     help="Folder for tokens that are too long to paste.",
 )
+@html_option
 @scenario_options
 def race_command(**arguments: Any) -> int:
+    from harness.races.pages import check_page_path
+
     given = [name for name in ("scenario", "program", "trace") if arguments[name] is not None]
     if len(given) > 1:
         raise click.UsageError(f"--{given[0]} and --{given[1]} do not go together: look at one thing at a time")
+    check_page_path(arguments["html"])
     if arguments["trace"] is not None:
         return _stored(arguments)
     return _looked_at(arguments)
@@ -64,10 +67,12 @@ def race_command(**arguments: Any) -> int:
 
 def _looked_at(arguments: Mapping[str, Any]) -> int:
     from harness.races.looking import Search, look
+    from harness.races.pages import look_page, write_page
     from harness.races.sentences import look_json, look_text
     from harness.races.served import serve_and_watch, small_scenario
     from harness.races.shrinking import shrink, standard_shape
     from harness.races.workload import file_target, scenario_target
+    from kernels.races.naming.naming import kind_of
     from kernels.races.search.portfolio import check_strategy
 
     seed, is_json = int(arguments["seed"]), bool(arguments["json"])
@@ -83,7 +88,7 @@ def _looked_at(arguments: Mapping[str, Any]) -> int:
         scenario = small_scenario(source, overrides_from(arguments))
         click.echo(f"seed {seed}, serving {scenario.workload.sessions} sessions of {scenario.name}", err=True)
         served = serve_and_watch(scenario, seed)
-        wanted = {group.shown.race.signature for group in served.groups}
+        wanted = {kind_of(group.shown) for group in served.groups}
         shrunk = shrink(scenario, wanted) if wanted else None
         target = scenario_target(scenario, source, shrunk.shape if shrunk is not None else standard_shape(scenario))
         found = look(target, search, served=served, shrunk=shrunk)
@@ -91,34 +96,21 @@ def _looked_at(arguments: Mapping[str, Any]) -> int:
         click.echo(json.dumps(look_json(found)))
     else:
         click.echo(look_text(found, shows_all=bool(arguments["all"])), nl=False)
+    if arguments["html"] is not None:
+        click.echo(write_page(look_page(found), arguments["html"]), err=True)
     return found.exit_code
 
 
 def _stored(arguments: Mapping[str, Any]) -> int:
-    from kernels.races.detector.race import Verdict
-    from kernels.races.detector.reading import judge_lines
-    from kernels.races.naming.naming import name_all
-    from kernels.races.report.as_json import race_json
-    from kernels.races.report.text import trace_text
-    from kernels.races.search.result import RaceReport
+    from harness.races.pages import write_page
+    from harness.races.stored_trace import judge_file, stored_json, stored_page, stored_text
 
     _refuse_overrides(arguments, "--trace")
-    try:
-        with Path(arguments["trace"]).open("rb") as lines:
-            detector = judge_lines(lines)
-    except OSError as problem:
-        what = f"the trace {arguments['trace']} cannot be read: {problem.strerror}"
-        raise ConfigError(what, key="--trace", value=arguments["trace"]) from problem
-    if arguments["json"]:
-        problems = [{"line": problem.row, "reason": problem.reason} for problem in detector.problems]
-        # What an unreadable trace shows before it breaks is no verdict.
-        groups = [] if detector.problems else name_all(detector)
-        races = [race_json(RaceReport(group, detector)) for group in groups]
-        word = "ordered" if detector.verdict is Verdict.CLEAN else str(detector.verdict)
-        click.echo(json.dumps({"trace": arguments["trace"], "verdict": word, "races": races, "problems": problems}))
-    else:
-        sys.stdout.write(trace_text(detector))
-    return {Verdict.CLEAN: 0, Verdict.RACES: 1, Verdict.UNKNOWN: 4}[detector.verdict]
+    stored = judge_file(arguments["trace"])
+    click.echo(json.dumps(stored_json(stored)) + "\n" if arguments["json"] else stored_text(stored), nl=False)
+    if arguments["html"] is not None:
+        click.echo(write_page(stored_page(stored), arguments["html"]), err=True)
+    return stored.exit_code
 
 
 def _refuse_overrides(arguments: Mapping[str, Any], instead: str) -> None:

@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from harness.races.replaying import Replayed
+    from harness.races.workload import Target
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,19 +35,30 @@ def token_options(command: F) -> F:
     return command
 
 
+def html_option(command: F) -> F:
+    """The page that goes with a report."""
+    text = "Write the report as one HTML page too, with a space-time diagram; it needs no network."
+    return click.option("--html", default=None, metavar="FILE", help=text)(command)
+
+
 @click.command("replay", help=_HELP)
 @token_options
 @click.option("--with-wait", is_flag=True, help="Add the wait that is named for it: the failure must be gone.")
 @click.option("--json", "json", is_flag=True, help="One JSON object on standard output.")
+@html_option
 def replay_command(**arguments: Any) -> int:
+    from harness.races.pages import check_page_path, replay_page, write_page
     from harness.races.replaying import replay_json, replay_text
 
-    done = replay_named(arguments, with_wait=bool(arguments["with_wait"]))
+    check_page_path(arguments["html"])
+    done, target = replay_named(arguments, with_wait=bool(arguments["with_wait"]))
     click.echo(json.dumps(replay_json(done)) + "\n" if arguments["json"] else replay_text(done), nl=False)
+    if arguments["html"] is not None:
+        click.echo(write_page(replay_page(done, target), arguments["html"]), err=True)
     return done.exit_code
 
 
-def replay_named(arguments: Mapping[str, Any], *, with_wait: bool) -> Replayed:
+def replay_named(arguments: Mapping[str, Any], *, with_wait: bool) -> tuple[Replayed, Target]:
     """Read the token, find its program, run it. Raises: TokenRefused, ProgramFailed, ConfigError."""
     from harness.races.replaying import replayed
     from harness.races.token_files import read_token
@@ -56,4 +68,4 @@ def replay_named(arguments: Mapping[str, Any], *, with_wait: bool) -> Replayed:
         raise click.UsageError("--scenario and --program do not go together: a token has one program")
     token = read_token(arguments["token"])
     target = target_of(token, scenario=arguments["scenario"], file=arguments["program"])
-    return replayed(target, token, with_wait=with_wait)
+    return replayed(target, token, with_wait=with_wait), target

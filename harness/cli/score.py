@@ -7,28 +7,49 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
+import numpy as np
 from rich.console import Console
 
+from kernels.errors import ConfigError
+from results.findings import Judgement, Side, Verdict
+from results.oracles.divergence import Observed
+from results.oracles.drift import Drift, judge_drift
 from results.reader import Run, open_run
 from results.records import Measured
-from results.rejudge import judge_run
+from results.rejudge import changed, judge_again
 from results.report.screen import screen
 from results.report.witness import first_corrupted
 from results.summary import summarise
 
+CHANGES_SHOWN_MAX = 5
+DRIFT_SEED = 0
+"""Of the resampled sign patterns: the same runs give the same p."""
+
 
 @click.command("score")
 @click.argument("run_dir", type=click.Path(path_type=Path))
+@click.option(
+    "--baseline",
+    "baselines",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="A run of the same workload on a sound server; give two, and silent drift in length and score is looked for.",
+)
 @click.option("--json", "is_json", is_flag=True, help="One JSON object on standard output.")
-def score_command(run_dir: Path, is_json: bool) -> int:
-    """Judge a stored run again, with today's oracles, and show it. Exit codes as of the run itself."""
-    run = open_run(run_dir)
-    for fault in run.faults:
-        click.echo(f"warning: {fault}", err=True)
-    judgements = judge_run(run)
+def score_command(run_dir: Path, baselines: tuple[Path, ...], is_json: bool) -> int:
+    """Judge a stored run again, with today's oracles, and show it.
+
+    Exit codes as of the run itself; with baselines, a clean run that drifted is 1, and one whose drift could not be
+    judged is 4.
+    """
+    run, judgements = _judged(run_dir)
+    drift = _drift(run, judgements, baselines) if baselines else None
     summary = summarise(
         run.manifest,
         run.turns,
@@ -37,15 +58,70 @@ def score_command(run_dir: Path, is_json: bool) -> int:
         run_dir=str(run_dir),
         partial=run.is_partial,
     )
+    turned, sides = changed(run, judgements), _sides(judgements)
     if is_json:
-        click.echo(json.dumps(summary.as_json()))
+        told = {"turns_judged_anew": len(turned), "sides": sides, "drift": None if drift is None else asdict(drift)}
+        click.echo(json.dumps(summary.as_json() | told))
     else:
         width = None if sys.stdout.isatty() else 100
         first = first_corrupted(run.turns, judgements)
         Console(width=width, highlight=False).print(screen(summary, run.manifest, first))
-    return summary.exit_code()
+        click.echo(_story(turned, sides, drift))
+    return _exit_code(summary.exit_code(), drift)
+
+
+def _judged(path: Path) -> tuple[Run, list[Judgement]]:
+    run = open_run(path)
+    judgements, raw_faults = judge_again(run)
+    for fault in (*run.faults, *raw_faults):
+        click.echo(f"warning: {fault}", err=True)
+    return run, judgements
+
+
+def _drift(run: Run, judgements: Sequence[Judgement], baselines: Sequence[Path]) -> Drift:
+    """Raises: ConfigError for a baseline that was asked something else."""
+    asked = {turn.key: turn.expected for turn in run.turns}
+    observed = []
+    for path in baselines:
+        other, other_judgements = _judged(path)
+        for turn in other.turns:
+            if asked.get(turn.key, turn.expected) != turn.expected:
+                where = f"session {turn.session} turn {turn.turn} was asked for another call"
+                raise ConfigError(f"'{path}' is a run of another workload: {where}", key="--baseline", value=str(path))
+        observed.append(list(map(Observed, other.turns, other_judgements)))
+    rng = np.random.default_rng(DRIFT_SEED)
+    return judge_drift(list(map(Observed, run.turns, judgements)), observed, rng)
+
+
+def _exit_code(of_run: int, drift: Drift | None) -> int:
+    if of_run or drift is None:
+        return of_run
+    return {Verdict.VIOLATED: 1, Verdict.UNKNOWN: 4}.get(drift.verdict, 0)
 
 
 def _measured(run: Run) -> Measured:
     """A run that was never closed has no measurements; its turns are all there is."""
     return run.manifest.measured or Measured(turn_count=len(run.turns), wall_s=0.0, trace_digest="", counters={})
+
+
+def _sides(judgements: Sequence[Judgement]) -> dict[str, int]:
+    """Corrupted turns by who is to blame, as far as their raw text shows it."""
+    counts = Counter(str(judgement.blame.side) for judgement in judgements if judgement.blame is not None)
+    return {str(side): counts[str(side)] for side in Side if counts[str(side)]}
+
+
+def _story(turned: Sequence[tuple[Judgement, Judgement]], sides: Mapping[str, int], drift: Drift | None) -> str:
+    """Parser or engine, and what today's oracles see otherwise than those of the run's own day."""
+    lines = []
+    if sides:
+        counted = ", ".join(f"{side} {count}" for side, count in sides.items())
+        lines.append(f"to blame    {counted} (corrupted turns)")
+    lines.append(f"judged anew {len(turned)} turns come out otherwise than when they were stored")
+    for then, now in turned[:CHANGES_SHOWN_MAX]:
+        was, is_now = then.kind or then.verdict, now.kind or now.verdict
+        lines.append(f"            session {now.session} turn {now.turn}: {was} is now {is_now}")
+    if drift is not None:
+        word = {Verdict.VIOLATED: "found: ", Verdict.UNKNOWN: "unknown: "}.get(drift.verdict, "none")
+        over = f" ({drift.sessions} sessions in all three runs)" if drift.sessions else ""
+        lines.append(f"drift       {word}{drift.reason}{over}")
+    return "\n".join(lines)

@@ -25,6 +25,6 @@ Exit code 0 once it is written, whatever the order shows."""
 def trace_command(**arguments: Any) -> int:
     from kernels.races.report.chrome import chrome_trace
 
-    done = replay_named(arguments, with_wait=bool(arguments["with_wait"]))
+    done, _ = replay_named(arguments, with_wait=bool(arguments["with_wait"]))
     click.echo(json.dumps(chrome_trace(done.replay.trace, done.races, ns_per_unit=1)))
     return 0

@@ -43,19 +43,31 @@ class CampaignOptions:
     """Where the log lies and how many processes work.
 
     mixed_sources: records that other source code has made count as well.
+    store: parent of the run folders; None keeps nothing but the records. A record whose folder is gone does not count.
     """
 
     folder: Path
     worker_count: int
     mixed_sources: bool = False
+    store: Path | None = None
+
+    def has_folder_of(self, record: RunRecord) -> bool:
+        """Whether everything is there that is to be kept of a run."""
+        return self.store is None or (record.run_name is not None and (self.store / record.run_name).is_dir())
 
 
 def run_campaign(
     jobs: Sequence[Job],
     options: CampaignOptions,
     on_progress: Callable[[CampaignProgress], None] = lambda _: None,
+    *,
+    is_enough: Callable[[Records], bool] = lambda _: False,
 ) -> Records:
     """Run every job that the folder's log does not have yet; the same call goes on where an interrupted one ended.
+
+    Args:
+        is_enough: asked before the first run and after each, with all records so far; where it says so, the jobs that
+            are left are not run, and those under way are given up.
 
     Effect: one line in the log for each run that ends, flushed before `on_progress` hears of it.
     Raises: JobRefused, WorkerLost, StorageProblem; KeyboardInterrupt on Ctrl-C. What the log has stays.
@@ -67,18 +79,20 @@ def run_campaign(
         records = dict(known) if options.mixed_sources else {}
         records |= {record.key: record for record in log.records if record.source == source}
         wanted = {job.key: job for job in jobs}
-        found = {key: record for key, record in records.items() if key in wanted}
+        found = {key: record for key, record in records.items() if key in wanted and options.has_folder_of(record)}
         missing = [job for key, job in wanted.items() if key not in found]
-        tally = _Tally(len(wanted), found, foreign=sum(job.key in known for job in missing))
+        tally = _Tally(len(wanted), found, foreign=sum(job.key in known and job.key not in records for job in missing))
         on_progress(tally.progress)
-        if missing:
-            count = options.worker_count
-            running = run_here(missing, source) if count == 1 else run_in_workers(missing, count, source)
+        if missing and not is_enough(found):
+            count, store = options.worker_count, options.store
+            running = run_here(missing, source, store) if count == 1 else run_in_workers(missing, count, source, store)
             with closing(running) as finished:
                 for record in finished:
                     log.append(record)
                     found[record.key] = record
                     on_progress(tally.add(record))
+                    if is_enough(found):
+                        break
         return found
 
 

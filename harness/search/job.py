@@ -15,6 +15,7 @@ import msgspec
 
 from harness.config import Scenario, cost_file_path, load_scenario
 from harness.config.views import flat_view
+from harness.simulation.repeat import repeat_command
 
 _KEY_DIGITS = 24
 
@@ -23,11 +24,12 @@ _KEY_DIGITS = 24
 class Arm:
     """A scenario with overrides: what a job runs once a seed.
 
-    overrides: `section.key` -> text, as on the command line.
+    overrides: `section.key` -> text, as on the command line. given: the scenario's name or path, as the user gave it.
     """
 
     scenario: Scenario
     overrides: Mapping[str, str]
+    given: str
 
     @cached_property
     def fingerprint(self) -> str:
@@ -54,6 +56,11 @@ class Job:
     def key(self) -> str:
         return f"{self.arm.fingerprint}-s{self.seed}"
 
+    @property
+    def repeat(self) -> str:
+        """The command that makes this run alone."""
+        return repeat_command(self.arm.given, self.seed, self.arm.overrides)
+
     def __str__(self) -> str:
         """The job in a sentence for people: `hicache_bf16 with workload.sessions=30, seed 4`."""
         changed = ", ".join(f"{key}={value}" for key, value in self.arm.overrides.items())
@@ -63,7 +70,7 @@ class Job:
 def load_arm(scenario: str, *overrides: Mapping[str, str]) -> Arm:
     """An arm, checked before anything runs; later overrides win. Raises: ConfigError."""
     merged = {key: value for some in overrides for key, value in some.items()}
-    return Arm(load_scenario(scenario, merged), merged)
+    return Arm(load_scenario(scenario, merged), merged, scenario)
 
 
 def jobs_of(arms: Iterable[Arm], seeds: Iterable[int]) -> list[Job]:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 from harness.search.job import Job
 from harness.simulation.run import RunResult
@@ -27,6 +30,9 @@ class RunRecord:
     sessions_primary, sessions_secondary: corrupted sessions by their own stale reads, or only by pages of others.
     prompt_tokens_max: longest prompt that was sent. wall_s: of the machine that ran it; not part of the outcome.
     turns_by_stale_layers: layers whose keys the turn's prefill read too early -> judged turns, corrupted turns.
+    run_name: name of the run's folder, where it was kept.
+    ttft_ms_p50, ttft_ms_p95: of the turns that got a first token, in the run's own time. turns_per_s: from the first
+    request to the last end. None in records of older versions.
     """
 
     key: str
@@ -58,6 +64,10 @@ class RunRecord:
     verdict_reason: str
     digest: str
     wall_s: float
+    run_name: str | None = None
+    ttft_ms_p50: float | None = None
+    ttft_ms_p95: float | None = None
+    turns_per_s: float | None = None
 
 
 def record_of(job: Job, result: RunResult, source: str) -> RunRecord:
@@ -94,7 +104,23 @@ def record_of(job: Job, result: RunResult, source: str) -> RunRecord:
         verdict_reason=summary.verdict_reason,
         digest=summary.digest,
         wall_s=summary.wall_s,
+        run_name=Path(summary.run_dir).name if summary.run_dir else None,
+        ttft_ms_p50=_ttft_ms(result.turns, 50),
+        ttft_ms_p95=_ttft_ms(result.turns, 95),
+        turns_per_s=_turns_per_s(result.turns),
     )
+
+
+def _ttft_ms(turns: Sequence[TurnRecord], percent: int) -> float | None:
+    waits_ns = [turn.first_token_ns - turn.sent_ns for turn in turns if turn.first_token_ns is not None]
+    return round(float(np.percentile(waits_ns, percent)) / 1e6, 3) if waits_ns else None
+
+
+def _turns_per_s(turns: Sequence[TurnRecord]) -> float | None:
+    ends_ns = [turn.finished_ns for turn in turns if turn.finished_ns is not None]
+    if not ends_ns:
+        return None
+    return round(len(ends_ns) * 1e9 / (max(ends_ns) - min(turn.sent_ns for turn in turns)), 4)
 
 
 def _by_stale_layers(turns: Sequence[TurnRecord], judgements: Sequence[Judgement]) -> StaleLayerCounts:

@@ -7,6 +7,7 @@ Floor 5.
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 from harness.search.job import Job
 from harness.search.record import RunRecord, record_of
@@ -17,8 +18,10 @@ from kernels.engine.shared import SharedModel
 class JobRunner:
     """Runs jobs one after another; consecutive jobs of one seed share their tokenised texts, pages and memos."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, store: Path | None = None) -> None:
+        """store: parent of the run folders; None keeps nothing but the records."""
         self._source = source
+        self._store = store
         self._seed: int | None = None
         self._shared = SharedModel()
 
@@ -30,7 +33,7 @@ class JobRunner:
         if job.seed != self._seed:
             # Another seed sends other text: what the last one left would only fill the memory.
             self._seed, self._shared = job.seed, SharedModel()
-        request = RunRequest(job.arm.scenario, job.seed, self._shared, store=None, repeat="")
+        request = RunRequest(job.arm.scenario, job.seed, self._shared, store=self._store, repeat=job.repeat)
         record = record_of(job, run_to_end(Simulation(request)), self._source)
         # A machine's parts point at each other, so that only the collector frees them, and it comes by too rarely for
         # the gigabyte that they hold.

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from harness.search.job import Job
 from harness.search.record import RunRecord
@@ -58,14 +59,19 @@ class _Worker:
     job: Job | None = None
 
 
-def run_in_workers(jobs: Sequence[Job], worker_count: int, source: str) -> Generator[RunRecord, None, None]:
+def run_in_workers(
+    jobs: Sequence[Job], worker_count: int, source: str, store: Path | None = None
+) -> Generator[RunRecord, None, None]:
     """Run all jobs and give each record as soon as it is there, in whatever order that is.
+
+    Args:
+        source: of the code that makes the records. store: parent of the run folders; None keeps none.
 
     Effect: no worker outlives the iterator, however it ends; a run that was under way is lost then.
     Raises: JobRefused, WorkerLost; RuntimeError where a worker crashed (its traceback is on standard error).
     """
     schedule = Schedule(jobs)
-    workers = [_start(source) for _ in range(min(worker_count, len(jobs)))]
+    workers = [_start(source, store) for _ in range(min(worker_count, len(jobs)))]
     try:
         for number, worker in enumerate(workers):
             _hand_out(schedule, number, worker)
@@ -79,9 +85,9 @@ def run_in_workers(jobs: Sequence[Job], worker_count: int, source: str) -> Gener
         _end(workers)
 
 
-def run_here(jobs: Sequence[Job], source: str) -> Generator[RunRecord, None, None]:
+def run_here(jobs: Sequence[Job], source: str, store: Path | None = None) -> Generator[RunRecord, None, None]:
     """The same in this process: no start-up, and a debugger can look in."""
-    schedule, runner = Schedule(jobs), JobRunner(source)
+    schedule, runner = Schedule(jobs), JobRunner(source, store)
     while (job := schedule.next_for(0)) is not None:
         try:
             yield runner.run(job)
@@ -89,10 +95,10 @@ def run_here(jobs: Sequence[Job], source: str) -> Generator[RunRecord, None, Non
             raise JobRefused(job, str(refusal), refusal.exit_code) from refusal
 
 
-def _start(source: str) -> _Worker:
+def _start(source: str, store: Path | None) -> _Worker:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, source), daemon=True)
+    process = context.Process(target=_work, args=(theirs, source, store), daemon=True)
     with _deaf_to_interrupts():
         process.start()
     # Only the worker may hold its end: then its death closes the channel, and ours closes it for the worker.
@@ -100,9 +106,9 @@ def _start(source: str) -> _Worker:
     return _Worker(process, ours)
 
 
-def _work(channel: Connection, source: str) -> None:
+def _work(channel: Connection, source: str, store: Path | None) -> None:
     """The whole life of a worker: one job after another, until the parent has no more, or is gone."""
-    runner = JobRunner(source)
+    runner = JobRunner(source, store)
     try:
         while (job := channel.recv()) is not None:
             try:

@@ -10,7 +10,8 @@ from results.oracles import ORACLES, cross_talk, cut_stream, empty_reply, exact_
 from results.oracles.contract import Oracle
 from results.oracles.exact_call import first_difference
 from results.oracles.judge import judge_turn, origin_of
-from results.oracles.reply import is_same_json, read_reply
+from results.oracles.reply import read_reply
+from results.oracles.same_json import is_same_json
 from results.records import ExpectedCall, SessionRecord, ToolSchema, TurnRecord
 from tests.results.builders import EXPECTED, SESSIONS, TOOLS, call, context, machine, said, stale_machine, turn
 
@@ -196,6 +197,8 @@ def test_repetition_finds_a_loop_at_the_limit(text: str, unit: str) -> None:
         ("no no no", Verdict.OK),
         ("| 0 | 0 | 0 " * 40, Verdict.UNKNOWN),
         ("A" * 500, Verdict.UNKNOWN),
+        ("<tr>" + "".join(f"<td>{n * n * 7919 % 9973}</td>" for n in range(9)), Verdict.UNKNOWN),
+        ("".join(f"<li>{n * n * 7919 % 997} items</li>" for n in range(60)), Verdict.UNKNOWN),
         ("x" * 40 + "".join(chr(97 + n * n % 23) + chr(97 + n % 19) for n in range(300)), Verdict.OK),
     ],
 )

@@ -43,13 +43,26 @@ def test_woven_scripts_are_salad_even_beside_the_right_call() -> None:
 
 
 def test_woven_scripts_that_the_prompt_has_are_no_salad() -> None:
-    glossary = "кот 猫, собака 狗, лошадь 马, птица 鸟, рыба 鱼"
+    glossary = "кот 猫 狗 собака лошадь 马 птица 鸟, рыба 鱼"
     assert judge_turn(turn(content=glossary), context()).kind is Kind.TOKEN_SALAD
     prompted = [SessionRecord(0, group=0, turn_count=1, scripts=tuple(scripts_of("Слова и 漢字")))]
     assert judge_turn(turn(content=glossary), context(sessions=prompted)).verdict is Verdict.OK
     expected = ExpectedCall("translate", {"pairs": glossary})
     planted = call("translate", json.dumps(expected.arguments))
     assert judge_turn(turn(content=glossary, expected=expected, tool_calls=(planted,)), context()).verdict is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "кот 猫, собака 狗, лошадь 马, птица 鸟, рыба 鱼",
+        "'cat' is кот in Russian and 猫 in Chinese, 'good day' is добрый день and 你好, 'dog' is собака and 狗, so.",
+    ],
+)
+def test_a_list_of_translations_in_one_line_is_no_salad(text: str) -> None:
+    assert judge_turn(turn(content=text), context()).verdict is Verdict.OK
+    jumbled = "кот 猫 狗 собака лошадь 马 птица 鸟 рыба"
+    assert judge_turn(turn(content=jumbled), context()).kind is Kind.TOKEN_SALAD
 
 
 def test_one_planted_script_does_not_excuse_two_others() -> None:

@@ -20,6 +20,10 @@ from tests.harness.cli.child import PATIENCE_S, ROOT, TEST_S, run_child
 
 pytestmark = pytest.mark.timeout(TEST_S)
 
+_COMMANDS = (
+    "list", "options", "sweep", "arms", "matrix", "compare", "nightly", "sensitivity", "serve", "ablate",
+)  # fmt: skip
+
 
 def _out(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(list(words)) == 0
@@ -30,7 +34,9 @@ def _out(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_list_has_every_scenario_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     lines = _out(capsys, "list").splitlines()
-    files = [path.stem for path in sorted(SCENARIOS_DIR.glob("*.toml")) if path.stem != "base"]
+    # The parameter set that they extend, and what the nightly job runs, are no scenarios.
+    others = {"base", "nightly"}
+    files = [path.stem for path in sorted(SCENARIOS_DIR.glob("*.toml")) if path.stem not in others]
     assert [line.split()[0] for line in lines] == files
     for line, name in zip(lines, files, strict=True):
         table = tomllib.loads((SCENARIOS_DIR / f"{name}.toml").read_text(encoding="utf-8"))
@@ -56,7 +62,10 @@ def test_options_shows_what_a_scenario_sets(capsys: pytest.CaptureFixture[str]) 
     assert ["--workload", "workload.source", "builtin"] in rows
 
 
-@pytest.mark.parametrize("command", ["", "list", "options", "sweep", "arms", "sensitivity", "serve", "ablate"])
+@pytest.mark.parametrize(
+    "command",
+    ["", *_COMMANDS],
+)
 def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = _out(capsys, *([command] if command else []), "--help")
     assert text.startswith("Usage: ")
@@ -65,7 +74,18 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     text = _out(capsys, "--help")
-    for command in ("list", "options", "sweep", "arms", "sensitivity", "serve", "ablate"):
+    for command in (
+        "list",
+        "options",
+        "sweep",
+        "arms",
+        "matrix",
+        "compare",
+        "nightly",
+        "sensitivity",
+        "serve",
+        "ablate",
+    ):
         assert re.search(rf"^  {command}\s", text, re.MULTILINE), command
 
 
