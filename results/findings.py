@@ -11,10 +11,15 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """UNKNOWN means that it could not be judged. It is never a pass."""
+    """UNKNOWN means that it could not be judged. It is never a pass.
+
+    NUMERIC: the output differs, and the controls show that rounding alone makes it differ. Only `oracles.divergence`
+    can say so: one reply by itself never shows it.
+    """
 
     OK = "ok"
     VIOLATED = "violated"
+    NUMERIC = "numeric"
     UNKNOWN = "unknown"
 
 
@@ -36,15 +41,21 @@ class Kind(StrEnum):
     EMPTY_REPLY = "empty_reply"
     REPETITION = "repetition"
     TOKEN_SALAD = "token_salad"
+    CONTROL_TOKENS = "control_tokens"
+    WRONG_FIRST_TOKEN = "wrong_first_token"
+    MISPLACED_MARKUP = "misplaced_markup"
     LOST_CALL = "lost_call"
     WRONG_CALL = "wrong_call"
     DAMAGED_ARGUMENTS = "damaged_arguments"
     # From here on: never corruption.
+    HANG = "hang"
     TRANSPORT_ERROR = "transport_error"
     CUT_STREAM = "cut_stream"
     REFUSED = "refused"
     TRUNCATED = "truncated"
     UNPARSED_CALL = "unparsed_call"
+    UNPARSED_MARKUP = "unparsed_markup"
+    QUIRK = "quirk"
 
     @property
     def is_corruption(self) -> bool:
@@ -56,6 +67,9 @@ CORRUPTION_KINDS = (
     Kind.EMPTY_REPLY,
     Kind.REPETITION,
     Kind.TOKEN_SALAD,
+    Kind.CONTROL_TOKENS,
+    Kind.WRONG_FIRST_TOKEN,
+    Kind.MISPLACED_MARKUP,
     Kind.LOST_CALL,
     Kind.WRONG_CALL,
     Kind.DAMAGED_ARGUMENTS,
@@ -73,6 +87,26 @@ class Origin(StrEnum):
     """The machine saw neither: a race that it does not know, or a bug of ours."""
     UNOBSERVED = "unobserved"
     """No machine evidence was recorded, as with a live server."""
+
+
+class Side(StrEnum):
+    """Who is to blame for a wrong reply, as far as the raw text shows it."""
+
+    ENGINE = "engine"
+    """The tokens themselves are wrong."""
+    PARSER = "parser"
+    """The server's parser lost or misplaced what the engine had said rightly."""
+    CLIENT = "client"
+    """Our own client put together something else than what arrived."""
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Parser or engine? And why, in words."""
+
+    side: Side
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +136,7 @@ class Judgement:
     """The one verdict of a turn, its primary kind, its origin where it is corrupted, and the findings that are not OK.
 
     kind: of a corrupted turn, a corruption; of a turn that could not be judged, why (None if no oracle could say).
+    blame: of a corrupted turn, parser or engine; None where nobody asked (runs judged by older versions).
     """
 
     session: int
@@ -110,6 +145,7 @@ class Judgement:
     kind: Kind | None
     origin: Origin | None
     findings: tuple[Finding, ...]
+    blame: Blame | None = None
 
     @property
     def is_corrupted(self) -> bool:

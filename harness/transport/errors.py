@@ -13,8 +13,11 @@ from contextlib import contextmanager
 from typing import Literal
 
 from kernels.errors import KVRaceError
+from results.oracles.hang import SILENCE
 
-ProtocolFault = Literal["http_status", "error_in_stream", "cut", "aborted", "not_json", "oversized", "empty"]
+ProtocolFault = Literal[
+    "http_status", "error_in_stream", "cut", "aborted", "not_json", "not_http", "oversized", "empty"
+]
 
 
 class EngineError(KVRaceError):
@@ -29,7 +32,7 @@ class EngineTimeout(EngineError):
         self.phase = phase
         self.limit_s = limit_s
         within = "" if limit_s is None else f" within {limit_s:g} s"
-        what = "no connection" if phase == "connect" else "nothing more came"
+        what = "no connection" if phase == "connect" else SILENCE
         super().__init__(f"{url}: {what}{within}")
 
 
@@ -46,11 +49,15 @@ class EngineProtocolError(EngineError):
     """The server answered, and not with a whole reply. Never corruption: the text did not come to its end.
 
     status: the HTTP status, where there was one. detail: the server's own words, shortened.
+    retry_after_s: how long it asks its clients to stay away, where it does.
     """
 
-    def __init__(self, fault: ProtocolFault, *, status: int | None, detail: str = "") -> None:
+    def __init__(
+        self, fault: ProtocolFault, *, status: int | None, detail: str = "", retry_after_s: float | None = None
+    ) -> None:
         self.fault = fault
         self.status = status
+        self.retry_after_s = retry_after_s
         self.detail = detail[:500]
         sentence = {
             "http_status": f"the server answered {status}",
@@ -58,7 +65,8 @@ class EngineProtocolError(EngineError):
             "cut": "the answer was cut off before its end",
             "aborted": "the server aborted the answer",
             "not_json": "the answer is not JSON",
-            "oversized": "one event of the answer is too large",
+            "not_http": "the answer is not HTTP",
+            "oversized": "the answer is too large",
             "empty": "the answer has no body",
         }[fault]
         super().__init__(f"{sentence}: {self.detail}" if self.detail else sentence)

@@ -7,10 +7,15 @@ Floor 3. Source: ours.
 from __future__ import annotations
 
 from results.oracles import (
+    control_tokens,
     cross_talk,
     cut_stream,
     empty_reply,
     exact_call,
+    first_token,
+    hang,
+    markup,
+    protocol,
     repetition,
     salad,
     schema,
@@ -20,6 +25,7 @@ from results.oracles import (
 
 ORACLES = (
     transport_error.ORACLE,
+    hang.ORACLE,
     cut_stream.ORACLE,
     stopped_early.ORACLE,
     exact_call.ORACLE,
@@ -28,4 +34,8 @@ ORACLES = (
     empty_reply.ORACLE,
     repetition.ORACLE,
     salad.ORACLE,
+    control_tokens.ORACLE,
+    first_token.ORACLE,
+    markup.ORACLE,
+    protocol.ORACLE,
 )

@@ -13,6 +13,7 @@ import jsonschema_rs
 import msgspec
 
 from kernels.errors import ConfigError
+from results.oracles.marks import all_marks
 from results.oracles.scripts import LATIN, scripts_of
 from results.records import ExpectedCall, SessionRecord, ToolSchema
 
@@ -38,6 +39,8 @@ class JudgeContext:
     schemas: (group or None for every group, tool name) -> compiled schema.
     planted: canonical call -> (session, turn) of each turn that asked for it.
     scripts: session -> scripts of its prompts; `tool_scripts` are those of the tools' own texts.
+    tool_marks: control tokens and tags that the tools' own texts speak of.
+    ended_ns: when each reply that came to its end did so, in order.
     exact_replies: the model is constructed: any other reply than the planted call is wrong, whatever it says.
     """
 
@@ -46,6 +49,8 @@ class JudgeContext:
     planted: Mapping[bytes, tuple[PlantedAt, ...]]
     scripts: Mapping[int, frozenset[str]]
     tool_scripts: frozenset[str]
+    tool_marks: frozenset[str]
+    ended_ns: tuple[int, ...]
     exact_replies: bool
     max_tokens: int | None
 
@@ -58,6 +63,7 @@ def judge_context(
     tools: Iterable[ToolSchema],
     sessions: Iterable[SessionRecord],
     planted: Iterable[tuple[int, int, ExpectedCall]] = (),
+    ended_ns: Iterable[int] = (),
     exact_replies: bool = False,
     max_tokens: int | None = None,
 ) -> JudgeContext:
@@ -65,19 +71,22 @@ def judge_context(
 
     Args:
         planted: (session, turn, call) of the turns that are known; used to name where a wrong call came from.
+        ended_ns: of the turns that are known; used to tell a request that hangs from a server that does.
     Raises: ConfigError for a tool whose schema is no JSON Schema, or a secret too short to prove anything.
     """
     tools, sessions = tuple(tools), tuple(sessions)
     calls: dict[bytes, list[PlantedAt]] = defaultdict(list)
     for session, turn, call in planted:
         calls[canonical_call(call.name, call.arguments)].append((session, turn))
-    texts = (text for tool in tools for text in (tool.name, tool.description, str(tool.parameters)))
+    texts = tuple(text for tool in tools for text in (tool.name, tool.description, str(tool.parameters)))
     return JudgeContext(
         schemas=_schemas(tools),
         secrets=_secrets(sessions),
         planted={call: tuple(places) for call, places in calls.items()},
         scripts={session.session: frozenset(session.scripts) for session in sessions},
         tool_scripts=frozenset((LATIN,)).union(*map(scripts_of, texts)),
+        tool_marks=frozenset[str]().union(*map(all_marks, texts)),
+        ended_ns=tuple(sorted(ended_ns)),
         exact_replies=exact_replies,
         max_tokens=max_tokens,
     )

@@ -6,6 +6,8 @@ is judged on whatever arrived, even where the stream was cut. Floor 3. Source: o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from results.findings import Finding, Kind
 from results.oracles.context import JudgeContext
 from results.oracles.contract import Oracle, passed, span_of, violated
@@ -35,12 +37,20 @@ def _has_foreign_secrets(reply: Reply, context: JudgeContext) -> bool:
 
 
 def _foreign_secret(reply: Reply, text: str, context: JudgeContext) -> tuple[str, int] | None:
-    width, words, owners = context.secrets.width, context.secrets.words, context.secrets.owners
-    heads = {text[begin : begin + width] for begin in range(len(text) - width + 1)}
+    words, owners = context.secrets.words, context.secrets.owners
     # Most replies end here: no stretch of their text begins any secret.
-    for head in words.keys() & heads:
+    for head in _heads_in(text, context):
         for secret in words[head]:
             is_own = reply.turn.session in owners[secret] or secret in reply.turn.secrets
             if not is_own and secret in text and secret not in reply.expected_text:
                 return secret, text.index(secret)
     return None
+
+
+def _heads_in(text: str, context: JudgeContext) -> Iterable[str]:
+    """Which beginnings of secrets stand in the text. Looking for each one is faster in a long text, and taking the text
+    apart is faster where there are many secrets."""
+    width, words = context.secrets.width, context.secrets.words
+    if len(words) < len(text):
+        return [head for head in words if head in text]
+    return words.keys() & {text[begin : begin + width] for begin in range(len(text) - width + 1)}

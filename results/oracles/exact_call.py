@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from results.findings import Finding, Kind, Severity
+from results.findings import Finding, Kind, Severity, Verdict
 from results.oracles.context import JudgeContext, canonical_call
 from results.oracles.contract import Oracle, passed, span_of, unknown, violated
-from results.oracles.reply import Ending, ParsedCall, Reply, is_cut_planted, is_planted, is_same_json
+from results.oracles.raw_reply import read_raw_reply
+from results.oracles.reply import Ending, ParsedCall, Reply, is_cut_planted
+from results.oracles.same_json import is_same_json
+from results.oracles.text_call import planted_in
 
 NAME = "exact_call"
 
@@ -27,9 +30,10 @@ def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
         return passed(NAME)
     if reply.ending in _NOT_JUDGED:
         return unknown(NAME, _NOT_JUDGED[reply.ending])
-    if reply.content_call is not None and is_planted(reply.turn, reply.content_call):
-        # The engine said the right thing and the server's parser left it in the content.
-        reason = "the planted call stands in the content: the tool-call parser missed it"
+    place = _unparsed_place(reply, context)
+    if place is not None:
+        # The engine said the right thing and the server's parser left it there.
+        reason = f"the planted call stands in the {place}: the tool-call parser missed it"
         quirk = violated(NAME, Kind.UNPARSED_CALL, reason, severity=Severity.NOTE)
         return [*passed(NAME), quirk]
     if reply.ending is Ending.LIMIT and (not context.exact_replies or is_cut_planted(reply)):
@@ -38,6 +42,22 @@ def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
 
 
 ORACLE = Oracle(NAME, "Is the reply the planted call?", judge)
+
+
+def is_known_wrong(reply: Reply, context: JudgeContext) -> bool:
+    """Oracles that would be too bold on sound text may name what is wrong in any case."""
+    return judge(reply, context)[0].verdict is Verdict.VIOLATED
+
+
+def _unparsed_place(reply: Reply, context: JudgeContext) -> str | None:
+    """Where the planted call stands in so many words, if that is what the engine said."""
+    if reply.calls:
+        return None
+    if reply.text_call is not None:
+        is_alone = not reply.turn.content[: reply.text_call.begin].strip()
+        return "content" if is_alone or not context.exact_replies else None
+    raw = read_raw_reply(reply.turn.raw) if reply.is_blank and reply.turn.raw else None
+    return "reasoning" if raw is not None and planted_in(raw.reasoning, reply.turn.expected) is not None else None
 
 
 def _deviation(reply: Reply, context: JudgeContext) -> Finding:
@@ -61,7 +81,14 @@ def _deviation(reply: Reply, context: JudgeContext) -> Finding:
     if call.fault is not None:
         return violated(NAME, Kind.DAMAGED_ARGUMENTS, f"the arguments are {call.fault}", span=_whole(call))
     difference = first_difference(expected.arguments, call.arguments)
-    return violated(NAME, Kind.DAMAGED_ARGUMENTS, f"argument {difference}", span=_whole(call))
+    reason = f"argument {difference}{_lost_secret(reply, call)}"
+    return violated(NAME, Kind.DAMAGED_ARGUMENTS, reason, span=_whole(call))
+
+
+def _lost_secret(reply: Reply, call: ParsedCall) -> str:
+    """A secret word is random, so a model cannot get it nearly right by guessing: it was read, and damaged."""
+    lost = [word for word in reply.turn.secrets if word in reply.expected_text and word not in call.text]
+    return f"; the secret word '{lost[0]}' did not come back" if lost else ""
 
 
 def _whole(call: ParsedCall | None) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from results.findings import CORRUPTION_KINDS, Finding, Judgement, Kind, Origin, Verdict
 from results.oracles import ORACLES
+from results.oracles.blame import blame_of
 from results.oracles.context import JudgeContext
 from results.oracles.contract import Oracle
 from results.oracles.reply import read_reply
@@ -28,8 +29,10 @@ def judge_turn(turn: TurnRecord, context: JudgeContext, oracles: Sequence[Oracle
     answers = [finding for oracle in oracles for finding in oracle.judge(reply, context)]
     findings = tuple(finding for finding in answers if finding.verdict is not Verdict.OK)
     verdict, kind = _conclusion(answers, findings)
-    origin = origin_of(turn.machine) if verdict is Verdict.VIOLATED else None
-    return Judgement(turn.session, turn.turn, verdict, kind, origin, findings)
+    if verdict is not Verdict.VIOLATED:
+        return Judgement(turn.session, turn.turn, verdict, kind, None, findings)
+    assert kind is not None, "a corruption has a kind"
+    return Judgement(turn.session, turn.turn, verdict, kind, origin_of(turn.machine), findings, blame_of(reply, kind))
 
 
 def judge_turns(turns: Iterable[TurnRecord], context: JudgeContext) -> list[Judgement]:

@@ -1,7 +1,8 @@
 """Oracle: did the reply run in a circle until the limit on tokens stopped it?
 
 Owns: loops at the end of a reply that hit the limit. A reply that repeats itself and then stops by itself is a
-matter of style (tables, verses, padding), and is never flagged. Digits count as equal, since loops often count.
+matter of style (tables, verses, padding), and is never flagged. Numbers may count up from repeat to repeat, since
+loops often count; where they jump about, they are data, and the text may be a table.
 Floor 3. Source: ours; the period comes from the failure function of Knuth, Morris and Pratt (1977), section 2.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from results.findings import Finding, Kind, Severity
 from results.oracles.context import JudgeContext
@@ -22,6 +24,11 @@ LOOP_CHARACTERS_MIN = 80
 LOOP_TIMES_MIN = 5
 LOOP_SHARE_MIN = 0.4
 """A loop that fills less of the looked-at tail than this may be a legitimate table that the limit happened to cut."""
+STEPS_PER_SLIP = 4
+STEPS_MAX = 3
+"""A column of numbers that counts has one step. A slip or a new start adds another, at most one in four and no more
+than this: of a few steps, two different ones are data already."""
+NUMBER_DIGITS_MAX = 18
 
 _DIGITS = re.compile(r"\d+")
 _FILLER = re.compile(r"[\s\d0A=_*#.,;|+-]+")
@@ -30,11 +37,15 @@ _FILLER = re.compile(r"[\s\d0A=_*#.,;|+-]+")
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """The text from `begin` to its end is `times` repeats of `unit` (with each number written as 0)."""
+    """The text from `begin` to its end is `times` repeats of `unit` (with each number written as 0).
+
+    has_data: the numbers at some place of the unit neither stay, nor count by a step, nor go round.
+    """
 
     begin: int
     times: int
     unit: str
+    has_data: bool
 
 
 def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
@@ -47,6 +58,8 @@ def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
         return passed(NAME)
     if _FILLER.fullmatch(loop.unit):
         return unknown(NAME, f"the limit on tokens cut a run of {loop.unit[:20]!r}, which may be a table or padding")
+    if loop.has_data:
+        return unknown(NAME, "the limit on tokens cut rows that differ in their numbers, which may be a table")
     reason = f"{loop.times} times {loop.unit.strip()[:40]!r} until the limit on tokens"
     span = span_of(field, text, loop.begin, len(text))
     return [violated(NAME, Kind.REPETITION, reason, severity=Severity.STRONG, span=span)]
@@ -65,7 +78,19 @@ def loop_at_end(text: str) -> Loop | None:
     period, length = _periodic_suffix(plain)
     if length < LOOP_CHARACTERS_MIN or length < LOOP_TIMES_MIN * period or length < LOOP_SHARE_MIN * len(plain):
         return None
-    return Loop(tail_begin + offsets[len(plain) - length], length // period, plain[len(plain) - period :])
+    begin, unit = tail_begin + offsets[len(plain) - length], plain[len(plain) - period :]
+    return Loop(begin, length // period, unit, _has_data(text[begin:], unit.count("0")))
+
+
+def _has_data(text: str, numbers_per_unit: int) -> bool:
+    # The first and the last number may be cut.
+    numbers = [int(number) for number in _DIGITS.findall(text)[1:-1] if len(number) <= NUMBER_DIGITS_MAX]
+    return any(_is_data(numbers[place::numbers_per_unit]) for place in range(numbers_per_unit))
+
+
+def _is_data(column: list[int]) -> bool:
+    steps = [after - before for before, after in pairwise(column)]
+    return len(set(steps)) > min(STEPS_MAX, 1 + len(steps) // STEPS_PER_SLIP)
 
 
 def _numbers_as_zero(text: str) -> tuple[str, list[int]]:

@@ -13,6 +13,9 @@ from typing import Any
 
 import msgspec
 
+from results.oracles.beginnings import is_beginning
+from results.oracles.same_json import is_same_json
+from results.oracles.text_call import TextCall, planted_in
 from results.records import ToolCall, TurnRecord
 
 
@@ -45,7 +48,8 @@ class Reply:
     """What the oracles look at. Built by `read_reply`.
 
     parts: (field, text) of everything that the model said, in order.
-    content_call: a call that stands in the content in so many words, as a server's parser may leave it.
+    content_call: a call that is all of the content, in so many words, as a server's parser may leave it.
+    text_call: where the content spells the planted call, in any markup and behind any text.
     is_planted: exactly one call, and it is the planted one.
     """
 
@@ -53,6 +57,7 @@ class Reply:
     ending: Ending
     calls: tuple[ParsedCall, ...]
     content_call: ParsedCall | None
+    text_call: TextCall | None
     is_planted: bool
     parts: tuple[tuple[str, str], ...]
 
@@ -90,6 +95,7 @@ def read_reply(turn: TurnRecord, max_tokens: int | None = None) -> Reply:
         ending=_ending(turn, max_tokens),
         calls=calls,
         content_call=_content_call(turn.content) if not calls else None,
+        text_call=planted_in(turn.content, turn.expected) if not calls else None,
         is_planted=len(calls) == 1 and is_planted(turn, calls[0]),
         parts=tuple(parts),
     )
@@ -100,39 +106,16 @@ def is_planted(turn: TurnRecord, call: ParsedCall) -> bool:
     return call.fault is None and call.name == expected.name and is_same_json(call.arguments, expected.arguments)
 
 
-def is_same_json(a: Any, b: Any) -> bool:
-    """Equal as JSON: keys in any order, 1 equals 1.0, but true is not 1."""
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, dict):
-        return isinstance(b, dict) and a.keys() == b.keys() and all(is_same_json(a[key], b[key]) for key in a)
-    if isinstance(a, list | tuple):
-        return (
-            isinstance(b, list | tuple)
-            and len(a) == len(b)
-            and all(is_same_json(x, y) for x, y in zip(a, b, strict=True))
-        )
-    return bool(a == b)
-
-
 def is_cut_planted(reply: Reply) -> bool:
-    """Could more tokens have made this the planted call? White space aside, it is a beginning of that call."""
+    """Could more tokens have made this the planted call, however it is spelled?"""
     expected = reply.turn.expected
     if reply.calls:
         (call, *more) = reply.calls
-        begun = _squeezed(call.text)
-        return not more and call.name == expected.name and any(text.startswith(begun) for text in _spellings(reply))
-    begun = _squeezed(reply.turn.content)
-    return any(_squeezed(expected.name + text).startswith(begun) for text in _spellings(reply))
-
-
-def _spellings(reply: Reply) -> tuple[str, str]:
-    arguments = reply.turn.expected.arguments
-    return _squeezed(json.dumps(arguments, ensure_ascii=False)), _squeezed(json.dumps(arguments, ensure_ascii=True))
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())
+        return not more and call.name == expected.name and is_beginning(call.text, expected.arguments)
+    text = reply.turn.content.lstrip()
+    if text.startswith(expected.name):
+        return is_beginning(text.removeprefix(expected.name), expected.arguments)
+    return expected.name.startswith(text)
 
 
 def _ending(turn: TurnRecord, max_tokens: int | None) -> Ending:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from unicodedata import category
 
-from results.findings import Finding, Kind, Severity, Span, Verdict
+from results.findings import Finding, Kind, Severity, Span
 from results.oracles import exact_call
 from results.oracles.context import JudgeContext
 from results.oracles.contract import Oracle, passed, span_of, violated
@@ -28,8 +29,12 @@ WORD_COUNT_MIN = 3
 """Fewer words than this are a short wrong answer, not a salad."""
 ODD_SHARE_MIN = 0.25
 """Prose has below 0.08 (measured in the tests' languages), formulas up to 0.21; pieces of JSON and code far more."""
+ODD_CHARACTERS_MIN = 40
+"""In a shorter text one number is a large share."""
 
 _BROKEN = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f\x80-\x84\x86-\x9f\ufffd\ufffe\uffff]")
+_SIGNS = frozenset({"Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"})
+"""Categories of signs; the underscore is none, since it joins."""
 _ODD = re.compile(r"[{}\[\]<>_=|\\/*+^~@#$%&\"\d]")
 
 
@@ -74,19 +79,23 @@ class Weave:
 
 def _woven_scripts(reply: Reply, field: str, text: str, context: JudgeContext) -> Finding | None:
     """Foreign scripts that take turns inside a line. A list of translations changes script from line to line."""
-    if text.isascii():
-        return None
-    weave = weave_of(text, _allowed_scripts(reply, context))
+    weave = _weave(reply, text, context, SCRIPT_RETURNS_MIN)
     if weave is None:
         return None
     turns = f"words in {_named(weave)} take turns ({weave.returns} returns)"
     return _salad(f"{turns}, and neither prompt nor call has them", span_of(field, text, weave.begin, weave.end))
 
 
-def _allowed_scripts(reply: Reply, context: JudgeContext) -> frozenset[str]:
-    """Scripts of the prompt, the tools and the planted call; and Latin, which mixes with every other."""
-    prompted = context.scripts.get(reply.turn.session, frozenset())
-    return context.tool_scripts | prompted | scripts_of(reply.expected_text) | {LATIN}
+def _weave(reply: Reply, text: str, context: JudgeContext, returns_min: int) -> Weave | None:
+    """Scripts of the prompt, the tools and the planted call are allowed; and Latin, which mixes with every other."""
+    if text.isascii():
+        return None
+    allowed = context.tool_scripts | context.scripts.get(reply.turn.session, frozenset()) | {LATIN}
+    # Most texts have one foreign script or none, and end here.
+    if len(scripts_of(text) - allowed) < SCRIPT_COUNT_MIN:
+        return None
+    planted = frozenset(script for script, _, _ in word_scripts(reply.expected_text))
+    return weave_of(text, allowed | planted, returns_min)
 
 
 def weave_of(text: str, allowed: frozenset[str], returns_min: int = SCRIPT_RETURNS_MIN) -> Weave | None:
@@ -96,10 +105,9 @@ def weave_of(text: str, allowed: frozenset[str], returns_min: int = SCRIPT_RETUR
     places: list[int] = []
     for line in text.splitlines(keepends=True):
         words = [word for word in word_scripts(line) if word[0] not in allowed]
-        scripts = [script for script, _, _ in words]
-        seen.update(scripts)
-        returns += _returns(scripts)
         if words:
+            seen.update(script for script, _, _ in words)
+            returns += _returns(line, words)
             places += (offset + words[0][1], offset + words[-1][2])
         offset += len(line)
     if len(seen) < SCRIPT_COUNT_MIN or returns < returns_min:
@@ -107,19 +115,27 @@ def weave_of(text: str, allowed: frozenset[str], returns_min: int = SCRIPT_RETUR
     return Weave(frozenset(seen), returns, places[0], places[-1])
 
 
-def _returns(scripts: list[str]) -> int:
-    """How often a line comes back to a script that it had left."""
+def _returns(line: str, words: list[tuple[str, int, int]]) -> int:
+    """How often a line comes back to a script that it had left, with no sign in between.
+
+    Translations set their words apart: by commas, quotes, brackets, dashes. Words that follow no prompt just follow
+    each other.
+    """
     returns = 0
-    seen: set[str] = set(scripts[:1])
-    for before, here in pairwise(scripts):
-        returns += here != before and here in seen
+    seen = {words[0][0]}
+    for (before, _, end), (here, begin, _) in pairwise(words):
+        if before == here:
+            continue
+        if any(category(character) in _SIGNS for character in line[end:begin]):
+            seen = set()
+        returns += here in seen
         seen.add(here)
     return returns
 
 
 def _wrong_reply(reply: Reply, context: JudgeContext) -> Finding | None:
     """Name a reply that `exact_call` has already found wrong: is its text salad, or a sound but wrong answer?"""
-    if exact_call.judge(reply, context)[0].verdict is not Verdict.VIOLATED or reply.content_call is not None:
+    if reply.content_call is not None or not exact_call.is_known_wrong(reply, context):
         return None
     parts = [(f"{call.field}.arguments", call.text) for call in reply.calls if call.fault is not None]
     if not reply.calls:
@@ -133,7 +149,7 @@ def _wrong_reply(reply: Reply, context: JudgeContext) -> Finding | None:
 
 def _why_wrong_text_is_salad(reply: Reply, text: str, context: JudgeContext) -> str | None:
     # Here two foreign scripts need not take turns: no sound answer is at stake.
-    weave = None if text.isascii() else weave_of(text, _allowed_scripts(reply, context), returns_min=0)
+    weave = _weave(reply, text, context, returns_min=0)
     if weave is not None:
         return f"words in {_named(weave)} in place of the call"
     words = text.split()
@@ -144,7 +160,7 @@ def _why_wrong_text_is_salad(reply: Reply, text: str, context: JudgeContext) -> 
     if context.exact_replies:
         return f"{counted}, and the model under test can say nothing else"
     odd = odd_share(text)
-    if odd >= ODD_SHARE_MIN and "```" not in text:
+    if odd >= ODD_SHARE_MIN and len("".join(words)) >= ODD_CHARACTERS_MIN and "```" not in text:
         return f"{odd:.0%} of the characters are brackets, quotes, digits and signs in no valid order; {counted}"
     return None
 

@@ -76,11 +76,15 @@ def kaplan_meier(times: Sequence[float], is_observed: Sequence[bool], level: flo
 
 
 def log_rank(first: Times, second: Times) -> LogRank:
-    """Do two groups have their events equally soon? Without any event nothing can differ: p = 1."""
+    """Do two groups have their events equally soon? Where nothing can differ, p = 1: without any event, or where all
+    units have theirs at the same first time."""
     if not (any(first[1]) or any(second[1])):
         return LogRank(0.0, 1.0)
-    found = stats.logrank(_censored(first), _censored(second))
-    return LogRank(float(found.statistic), float(found.pvalue))
+    with catch_warnings():
+        # Without variance scipy divides by zero, warns and gives NaN.
+        simplefilter("ignore", RuntimeWarning)
+        found = stats.logrank(_censored(first), _censored(second))
+    return LogRank(0.0, 1.0) if np.isnan(found.pvalue) else LogRank(float(found.statistic), float(found.pvalue))
 
 
 def _censored(group: Times) -> stats.CensoredData:

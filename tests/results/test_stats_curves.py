@@ -44,6 +44,8 @@ def test_times_without_any_event() -> None:
     curve = kaplan_meier([5, 5, 9], [False] * 3)
     assert (curve.median, curve.restricted_mean, curve.event_count) == (None, 9.0, 0)
     assert log_rank(([5, 5], [False, False]), ([7], [False])).p == 1.0
+    # All events at one time: no variance, and no NaN that would upset an adjustment of many such tests.
+    assert log_rank(([1, 1], [True, True]), ([1], [True])).p == 1.0
 
 
 def _doses(seeds: int, hits: list[int]) -> tuple[dict[str, list[float]], list[int], list[int], list[int]]:
