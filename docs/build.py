@@ -1,4 +1,4 @@
-"""Makes the measured blocks of README.md again: runs each command and puts its real output in its place.
+"""Makes the measured blocks of README.md and docs/remedies.md again: runs each command, and puts its output in place.
 
 Owns: finding `<!-- output: COMMAND -->` blocks, running them, and what of an output may differ between two runs.
 Does not own: tables that take many runs (docs/reproduction.md says how each was made). `make docs` runs it;
@@ -64,4 +64,5 @@ def rebuilt(text: str) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(rebuilt(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (README, ROOT / "docs" / "remedies.md"):
+        page.write_text(rebuilt(page.read_text(encoding="utf-8")), encoding="utf-8")

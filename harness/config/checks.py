@@ -15,6 +15,7 @@ from harness.config.schema import Scenario, WorkloadSpec
 from harness.config.toml_source import Entry
 from kernels.errors import ConfigError
 from kernels.hicache.geometry import preset
+from kernels.hicache.remedy import REMEDIES
 from kernels.substrate.cost_file import DEFAULT_COST_FILE
 
 QUESTION_TOKENS = 48
@@ -31,6 +32,7 @@ def check_scenario(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
     _check_reply(scenario, entries)
     _check_pools(scenario, entries)
     _check_chunks(scenario, entries)
+    _check_remedy(scenario, entries)
 
 
 def prompt_tokens_expected(spec: WorkloadSpec) -> int:
@@ -125,6 +127,24 @@ def _check_chunks(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
     if chunk < page:
         what = f"engine.chunk_tokens = {chunk} is less than one page of {page} tokens: no prompt would ever get on"
         raise _refuse(what, "engine.chunk_tokens", entries)
+
+
+def _check_remedy(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
+    cache = scenario.cache
+    if cache.remedy == "none":
+        return
+    if cache.gate_index_k:
+        what = (
+            f"cache.remedy = '{cache.remedy}' stands in for the index-K read's own gate, and that is there: set"
+            " cache.gate_index_k = false"
+        )
+        raise _refuse(what, "cache.remedy", entries)
+    if scenario.engine.tp > 1 and REMEDIES[cache.remedy].host != "none":
+        what = (
+            f"cache.remedy = '{cache.remedy}' blocks a host thread in the middle of a forward, and ranks that wait for"
+            " each other after every layer would fall out of step: set engine.tp = 1"
+        )
+        raise _refuse(what, "cache.remedy", entries)
 
 
 def _pool_sentence(spec: WorkloadSpec, prompt: int, pool: str, size: int) -> str:

@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from kernels.hicache.remedy import RemedyName
+
 # The upper bounds only keep out what no machine has, infinity above all.
 Positive = Annotated[int, Meta(ge=1, le=10**12)]
 NotNegative = Annotated[int, Meta(ge=0, le=10**12)]
@@ -28,6 +30,7 @@ class CacheConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     gate_index_k: whether the index-K reader waits for its layer's load (False is the incident).
     index_k_store: `fused` runs the gated getter just before the bare read, on the same stream, and so masks it.
+    remedy: what is put in for the missing gate, right or wrong (`verify-fix` judges them; docs/remedies.md).
     ungated: further pools whose reader skips the gate (the ablation).
     Pools are sized in tokens, so that a row of another size does not change how much fits.
     """
@@ -37,6 +40,7 @@ class CacheConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     hicache: bool
     gate_index_k: bool
     index_k_store: Literal["fallback", "fused"]
+    remedy: RemedyName
     ungated: tuple[Pool, ...]
     device_tokens: Positive
     host_tokens: Positive

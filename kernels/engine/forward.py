@@ -18,6 +18,7 @@ from kernels.engine.batch import Batch
 from kernels.engine.spec import LayerShare
 from kernels.hicache.access import LayerAccess, LayerRead
 from kernels.hicache.geometry import PoolKind
+from kernels.hicache.host_gate import HostGate
 from kernels.hicache.pieces import HostPiece
 from kernels.substrate.contract import Event, KernelBody, Machine, PageView, Region, Sleep, Stream, Versions, Write
 from kernels.substrate.cost import CostModel
@@ -58,6 +59,7 @@ class RankForward:
         self._cost = cost
         self._share = share
         self._all_reduce = all_reduce
+        self._host = HostGate(machine, access.gate, stream.name)
 
     def issue(self, batch: Batch, rank: int) -> HostPiece[Readings]:
         """Enqueue all layers. Effect: costs the host thread the launches; under tensor parallelism it gives way twice a
@@ -66,12 +68,13 @@ class RankForward:
 
         Returns: the readings, filled while the forward runs.
         """
+        yield from self._host.before_forward()
         layer = self._access.geometry.layers_with("index_k")[0]
         context = self._access.region("index_k", layer, batch.read_pages[: batch.context_page_count])
         readings = Readings(self._machine.wanted(context)[0])
         layer_ns = self._cost.layer_ns(batch.new_tokens, batch.cached_tokens)
         for layer in range(self._access.geometry.layer_count):
-            self._issue_layer(batch, layer, layer_ns, readings)
+            yield from self._issue_layer(batch, layer, layer_ns, readings)
             if len(self._all_reduce) > 1:
                 self._stream.record(self._all_reduce[rank])
                 yield Sleep(0)
@@ -81,19 +84,27 @@ class RankForward:
                 yield Sleep(0)
         return readings
 
-    def _issue_layer(self, batch: Batch, layer: int, layer_ns: int, readings: Readings) -> None:
+    def _issue_layer(self, batch: Batch, layer: int, layer_ns: int, readings: Readings) -> HostPiece[None]:
         access, stream = self._access, self._stream
         project_ns = round(layer_ns * self._share.project)
         index_ns = 0
         # A pool that a switch leaves ungated is read at the very start, before this layer waits for anything.
-        early = access.early_reads(layer, batch.read_pages, batch.window_pages)
+        early = access.early_reads(stream, layer, batch.read_pages, batch.window_pages)
         access.store_index_k(stream, layer)
         written = [Write(part.region, batch.versions) for part in access.written(layer, batch.new_pages)]
         self._launch(f"project[layer {layer}]", project_ns, COMPUTE_POINT, early, layer, readings, written)
+        keys = access.read_index_keys(layer, batch.read_pages)
+        if keys is not None:
+            index_ns = round(layer_ns * self._share.index) // 2
+            self._launch(f"index_keys[layer {layer}]", index_ns, INDEXER_POINT, (keys,), layer, readings)
+        if access.has_index_k(layer):
+            yield from self._host.before_index_k(layer)
         index_k = access.read_index_k(stream, layer, batch.read_pages)
         if index_k is not None:
-            index_ns = round(layer_ns * self._share.index)
-            self._launch(f"indexer[layer {layer}]", index_ns, INDEXER_POINT, (index_k,), layer, readings)
+            rest_ns = round(layer_ns * self._share.index) - index_ns
+            self._launch(f"indexer[layer {layer}]", rest_ns, INDEXER_POINT, (index_k,), layer, readings)
+            index_ns += rest_ns
+            access.index_k_was_read(stream, layer)
         main = access.read_main(stream, layer, batch.read_pages, batch.window_pages)
         rest_ns = layer_ns - project_ns - index_ns
         self._launch(f"attention[layer {layer}]", rest_ns, COMPUTE_POINT, main, layer, readings)
@@ -108,6 +119,7 @@ class RankForward:
         readings: Readings,
         writes: Sequence[Write] = (),
     ) -> None:
+        __tracebackhide__ = True  # Who launches is the layer's code.
         regions = [read.region for read in reads if len(read.region.pages)]
         kinds = [read.kind for read in reads if len(read.region.pages)]
         self._stream.launch(

@@ -8,7 +8,7 @@ the trailing draft layer; DeepSeek-V3.2 (DSA) as SGLang's NSA pool stores it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -131,3 +131,15 @@ def preset(name: str) -> Geometry:
     if geometry is None:
         raise ConfigError(f"unknown geometry '{name}'", key="geometry", value=name, allowed=preset_names())
     return geometry
+
+
+def paged(geometry: Geometry, page_tokens: int) -> Geometry:
+    """The same model with pages of another size.
+
+    Raises: ConfigError where a page would not hold whole entries of every pool.
+    """
+    unit = 128 if geometry.has_window else geometry.index_ratio
+    if page_tokens < 1 or page_tokens % unit:
+        what = f"pages of {page_tokens} tokens: {geometry.name} needs a multiple of {unit}"
+        raise ConfigError(what, key="page_tokens", value=page_tokens)
+    return replace(geometry, page_tokens=page_tokens)

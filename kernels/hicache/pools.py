@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kernels.hicache.geometry import Geometry, PoolKind
-from kernels.hicache.sizing import PoolFormats, page_bytes
+from kernels.hicache.sizing import PoolFormats, pool_sizes
 from kernels.substrate.contract import Buffer, Machine, PageIds, Region
 
 
@@ -31,10 +31,12 @@ class Pool:
 
     def region(self, layer: int, pages: PageIds) -> Region:
         """Pages of one layer, given by its absolute id."""
+        __tracebackhide__ = True  # Who asks for the pages is the call site.
         return Region(self.buffer, (self._local[layer],), pages)
 
     def all_layers(self, pages: PageIds) -> Region:
         """Pages of every layer that has this pool."""
+        __tracebackhide__ = True
         return Region(self.buffer, tuple(range(len(self.layers))), pages)
 
     def __repr__(self) -> str:
@@ -50,18 +52,18 @@ class TierPools:
         """Effect: makes one buffer per pool kind, named `name.kind`, with `page_count` pages in `space`."""
         self.page_count = page_count
         self._pools: Mapping[PoolKind, Pool] = {
-            kind: Pool(
-                kind,
+            size.kind: Pool(
+                size.kind,
                 machine.buffer(
-                    f"{name}.{kind}",
+                    f"{name}.{size.kind}",
                     space=space,
-                    layer_count=len(geometry.layers_with(kind)),
-                    page_count=page_count,
-                    page_bytes=page_bytes(kind, geometry, formats),
+                    layer_count=size.layer_count,
+                    page_count=size.page_count,
+                    page_bytes=size.page_bytes,
                 ),
-                geometry.layers_with(kind),
+                geometry.layers_with(size.kind),
             )
-            for kind in geometry.pool_kinds
+            for size in pool_sizes(geometry, formats, dict.fromkeys(geometry.pool_kinds, page_count))
         }
 
     def __getitem__(self, kind: PoolKind) -> Pool:

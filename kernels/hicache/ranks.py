@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from kernels.hicache.gate import LayerGate, LayerRing
 from kernels.hicache.geometry import Geometry
 from kernels.hicache.pools import TierPools
+from kernels.hicache.remedy import remedy_named
 from kernels.hicache.spec import HiCacheSpec
 from kernels.substrate.contract import Machine, Stream
 
@@ -63,7 +64,7 @@ def build_ranks(
                 load=machine.stream(f"{prefix}.load", device=device),
                 backup=machine.stream(f"{prefix}.backup", device=device),
             )
-        ring = LayerRing(machine, geometry.layer_count, f"{prefix}.ring")
+        ring = LayerRing(machine, geometry.layer_count, f"{prefix}.ring", remedy_named(spec.remedy))
         ranks.append(
             Rank(
                 index=index,

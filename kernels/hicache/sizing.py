@@ -1,14 +1,16 @@
 """What a pool weighs: one function for bytes per slot, used by allocation and by capacity alike.
 
-Owns: bytes per slot, page and full token of every pool and format. Does not own: how many pages there are.
+Owns: bytes per slot, page and full token of every pool and format, and the size of a pool. Does not own: how many
+pages there are (spec, audit), what a memory is judged to hold (audit).
 Floor 2a. Source: SGLang 0.5.16 DeepSeekV4TokenToKVPool and DSV4PoolConfigurator (numbers), ours (code).
 
 The incident's second bug lived between two such functions: the pool allocated 256 bytes per bf16 index-K entry
-while the capacity formula counted 132. `index_formula` can ask for that wrong count; nothing else can disagree.
+while the capacity formula counted 132. Here both go by `slot_bytes`; a wrong count must be asked for (audit/costs).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -26,8 +28,9 @@ _INDEX_BYTES_PER_SCALE = 4
 _LATENT_BYTES = 584  # 448 fp8 + 64 bf16 rope + 7 scales + 1 pad.
 _PAGE_ALIGNMENT_BYTES = 576
 _LATENT_POOLS = frozenset({"swa", "c4", "c128"})
+RING_TOKENS = 128
+"""The c4 states are sized, and allocated, as one ring per 128 tokens of the window pool, although its page has 256."""
 _RING_SLOTS = 8
-_RING_TOKENS = 128  # The capacity formula counts one ring per window of 128 tokens, although a page has 256.
 _C128_RING_SLOTS = 128
 _STATE_BYTES_PER_VALUE = 4
 
@@ -96,49 +99,41 @@ def page_bytes(kind: PoolKind, geometry: Geometry, formats: PoolFormats) -> int:
     return size_bytes
 
 
-def _slots_per_full_token(kind: PoolKind, geometry: Geometry, swa_ratio: float) -> float:
+@dataclass(frozen=True, slots=True)
+class PoolSize:
+    """One pool of one tier: `layer_count` layers of `page_count` pages."""
+
+    kind: PoolKind
+    layer_count: int
+    page_count: int
+    page_bytes: int
+
+    @property
+    def layer_bytes(self) -> int:
+        return self.page_count * self.page_bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return self.layer_count * self.layer_bytes
+
+
+def pool_sizes(geometry: Geometry, formats: PoolFormats, page_counts: Mapping[PoolKind, int]) -> tuple[PoolSize, ...]:
+    """The pools of one tier. Both the allocator and the audit take them from here, so they cannot disagree."""
+    return tuple(
+        PoolSize(kind, len(geometry.layers_with(kind)), count, page_bytes(kind, geometry, formats))
+        for kind, count in page_counts.items()
+    )
+
+
+def slots_per_full_token(kind: PoolKind, geometry: Geometry, swa_ratio: float) -> float:
+    """Slots of one layer that SGLang grants for one full token."""
     match kind:
         case "swa":
             return swa_ratio
         case "c4_state" | "index_state":
-            return swa_ratio * _RING_SLOTS / _RING_TOKENS
+            return swa_ratio * _RING_SLOTS / RING_TOKENS
         case "c128_state":
             return 0.0  # One ring per request slot: SGLang's formula budgets it apart.
         case "kv" | "c4" | "c128" | "index_k":
             return slots_per_page(kind, geometry) / geometry.page_tokens
     assert_never(kind)
-
-
-def bytes_per_full_token(
-    geometry: Geometry,
-    formats: PoolFormats,
-    *,
-    index_formula: IndexFormat | None = None,
-    swa_ratio: float = SWA_RATIO,
-) -> float:
-    """Device bytes that one full token costs over all layers and pools, as the capacity formula counts them.
-
-    Args:
-        index_formula: count index-K entries by this format instead of the one that is allocated; None is right.
-    """
-    counted = formats if index_formula is None else PoolFormats(index_k=index_formula, kv=formats.kv)
-    return sum(
-        len(geometry.layers_with(kind)) * _slots_per_full_token(kind, geometry, swa_ratio) * slot_bytes(kind, counted)
-        for kind in geometry.pool_kinds
-    )
-
-
-def granted_tokens(
-    pool_bytes: int, geometry: Geometry, formats: PoolFormats, *, index_formula: IndexFormat | None = None
-) -> int:
-    """Tokens that `pool_bytes` of device memory are taken to hold, cut to whole pages."""
-    tokens = int(pool_bytes / bytes_per_full_token(geometry, formats, index_formula=index_formula))
-    return tokens // geometry.page_tokens * geometry.page_tokens
-
-
-def overcommitted_bytes(
-    pool_bytes: int, geometry: Geometry, formats: PoolFormats, *, index_formula: IndexFormat | None = None
-) -> float:
-    """Bytes that the granted tokens really need beyond `pool_bytes` (negative: room is left)."""
-    tokens = granted_tokens(pool_bytes, geometry, formats, index_formula=index_formula)
-    return tokens * bytes_per_full_token(geometry, formats) - pool_bytes

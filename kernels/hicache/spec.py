@@ -13,6 +13,7 @@ from kernels.errors import ConfigError
 from kernels.hicache.allocator import Reuse
 from kernels.hicache.geometry import Geometry
 from kernels.hicache.paths import TransferPath
+from kernels.hicache.remedy import RemedyName, remedy_named
 from kernels.hicache.sizing import IndexFormat, KvFormat, PoolFormats
 
 WritePolicy = Literal["write_through", "write_through_selective", "write_back"]
@@ -26,6 +27,7 @@ class HiCacheSpec:
     host_tokens: size of the host tier; 0 turns HiCache off, and evicted then means gone.
     load_back_threshold_tokens: a smaller host hit is computed again instead of loaded.
     reuse: order of the device free list (see `allocator`).
+    remedy: what is put in where the index-K read has no gate of its own (see `remedy`).
     """
 
     device_tokens: int
@@ -35,6 +37,7 @@ class HiCacheSpec:
     path: TransferPath = field(default_factory=lambda: TransferPath("layer_first", "kernel"))
     load_back_threshold_tokens: int = 10
     reuse: Reuse = "lifo"
+    remedy: RemedyName = "none"
 
     def device_pages(self, geometry: Geometry) -> int:
         return self.device_tokens // geometry.page_tokens
@@ -59,6 +62,7 @@ def check_spec(spec: HiCacheSpec, geometry: Geometry) -> None:
     for key, value, allowed in choices:
         if value not in allowed:
             raise ConfigError(f"unknown {key} '{value}'", key=key, value=value, allowed=allowed)
+    remedy_named(spec.remedy)
     if spec.device_pages(geometry) < 1:
         raise ConfigError(
             f"device_tokens = {spec.device_tokens} is less than one page of {geometry.page_tokens} tokens",

@@ -16,6 +16,7 @@ from kernels.hicache.geometry import WINDOW_POOLS, Geometry, PoolKind
 from kernels.hicache.paths import TransferPath
 from kernels.hicache.prefix import NO_PAGES
 from kernels.hicache.ranks import Rank
+from kernels.hicache.remedy import Remedy
 from kernels.substrate.contract import Event, Machine, PageIds
 
 BACKUP_POINT = "d2h.backup"
@@ -64,7 +65,8 @@ def merged(moves: Sequence[PageMoves]) -> PageMoves:
 def issue_load(rank: Rank, geometry: Geometry, moves: PageMoves, path: TransferPath, slot: int) -> int:
     """Enqueue a whole load on the rank's load stream, layer by layer, with ring set `slot`.
 
-    Inside a layer: main KV, index-K, states; then ONE event for all of them.
+    Inside a layer: main KV, index-K, states; then ONE event for all of them. A remedy may put index-K in front, or
+    give it an event of its own.
     Effect: enqueues on the load stream only, behind everything that the schedule stream has so far. Returns: bytes.
     """
     tier = rank.host
@@ -74,22 +76,30 @@ def issue_load(rank: Rank, geometry: Geometry, moves: PageMoves, path: TransferP
     tier.load.wait(start)
     size_bytes = 0
     for layer in range(geometry.layer_count):
-        for kind in geometry.pools_of(layer):
+        for kind in _load_order(geometry.pools_of(layer), rank.ring.remedy):
+            own = rank.ring.index_k_event(slot, layer) if kind == "index_k" else None
+            if own is not None and rank.ring.remedy.event == "own_before_the_copy":
+                tier.load.record(own)
             host_pages, device_pages = path.walk(*moves.of(kind))
-            if len(host_pages) == 0:
-                continue
-            target = rank.device[kind].region(layer, device_pages)
-            tier.load.copy(
-                tier.pools[kind].region(layer, host_pages),
-                target,
-                point=load_point(kind),
-                label=f"{kind}[layer {layer}]",
-                io=path.io,
-                layer=layer,
-            )
-            size_bytes += target.byte_count
+            if len(host_pages) > 0:
+                target = rank.device[kind].region(layer, device_pages)
+                tier.load.copy(
+                    tier.pools[kind].region(layer, host_pages),
+                    target,
+                    point=load_point(kind),
+                    label=f"{kind}[layer {layer}]",
+                    io=path.io,
+                    layer=layer,
+                )
+                size_bytes += target.byte_count
+            if own is not None and rank.ring.remedy.event == "own":
+                tier.load.record(own)
         tier.load.record(rank.ring.layer_event(slot, layer))
     return size_bytes
+
+
+def _load_order(kinds: Sequence[PoolKind], remedy: Remedy) -> Sequence[PoolKind]:
+    return sorted(kinds, key=lambda kind: kind != "index_k") if remedy.index_k_first else kinds
 
 
 def issue_backup(

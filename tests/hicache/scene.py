@@ -129,7 +129,7 @@ class Scene:
             stream.launch(f"read[layer {layer}]", duration_ns=1, point="compute.layer", reads=regions, body=body)
 
         for layer in range(self.geometry.layer_count):
-            read(layer, access.early_reads(layer, pages, trailing))
+            read(layer, access.early_reads(stream, layer, pages, trailing))
             access.store_index_k(stream, layer)
             index = access.read_index_k(stream, layer, pages)
             if index is not None and len(pages) > 0:
@@ -199,12 +199,12 @@ class Scene:
         return pages
 
 
-def with_load_queued(scene: Scene) -> tuple[Lease, tuple[int, ...]]:
+def with_load_queued(scene: Scene, variant: Variant = CORRECT) -> tuple[Lease, tuple[int, ...]]:
     """Session 0's four pages were computed, backed up, evicted and overwritten; now it is back, its load queued."""
     keys, others = keys_of(0, 5), keys_of(1, 8)
-    scene.request(keys[:4])
+    scene.request(keys[:4], variant)
     scene.settle()
-    scene.request(others)
+    scene.request(others, variant)
     scene.settle()
     scene.seen.clear()
     lease = scene.admit(keys)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.hicache.gate import NO_CONSUMER, RING_DEPTH, LayerGate, LayerRing
+from kernels.hicache.gate import NO_CONSUMER, LayerGate, LayerRing
+from kernels.hicache.remedy import RING_DEPTH
 from tests.hicache.fake_machine import FakeMachine, FakeStream
 
 

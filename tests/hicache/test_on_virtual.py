@@ -98,7 +98,7 @@ class Incident:
             )
 
         for layer in range(self.cache.geometry.layer_count):
-            early = access.early_reads(layer, pages, pages[-1:])
+            early = access.early_reads(stream, layer, pages, pages[-1:])
             if early:
                 run(layer, early)
             access.store_index_k(stream, layer)

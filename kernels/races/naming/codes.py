@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from kernels.races.detector.race import Race
 from kernels.substrate.trace import HostStep, Operation
@@ -26,13 +27,20 @@ class Code(StrEnum):
     REUSE_BEFORE_COMPLETION = "REUSE_BEFORE_COMPLETION"
 
 
+How = Literal["stream_wait", "host_wait", "hand_over"]
+"""Who has to wait. A stream; or a host thread, because it touches the memory itself; or, where no event could say that
+the first access is over because a host thread makes it, a thread that has to hear of it from that one."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Mend:
     """The order to add: `stream` waits for `event` before the operation `before`.
 
     record_after: the operation behind which the event has to be recorded first; None where its record is there
     already, in time. place, record_place: of the two operations on their streams, from 1. The host may wait instead, in
-    `thread`: that is right too, and blocks it.
+    `thread`, which issues (or makes) the second access: that is right too, and blocks it.
+    teacher: a thread that knows the first access to be over: the one that makes it (`hand_over`), or one that waits for
+    it already, for nobody's good; empty where there is none.
     """
 
     stream: str
@@ -42,13 +50,29 @@ class Mend:
     thread: str
     record_after: Operation | None = None
     record_place: int = 0
+    how: How = "stream_wait"
+    teacher: str = ""
 
     def __str__(self) -> str:
+        before = f"before #{self.before.ordinal} {self.before.label}"
+        if self.how == "hand_over":
+            return f"{self._hand_over} {before}"
         record = ""
         if self.record_after is not None:
             after = self.record_after
             record = f"{after.stream}.record({self.event}) after #{after.ordinal} {after.label}, and "
-        return f"{record}{self.stream}.wait({self.event}) before #{self.before.ordinal} {self.before.label}"
+        if self.how == "host_wait":
+            return f"{record}thread {self.thread} waits for {self.event} {before}"
+        text = f"{record}{self.stream}.wait({self.event}) {before}"
+        return f"{text}; or {self._hand_over} {before}" if self.teacher else text
+
+    @property
+    def _hand_over(self) -> str:
+        """The order between two host threads, which no event of a stream gives."""
+        behind = f"waits for {self.event}"
+        if self.how == "hand_over" and self.record_after is not None:
+            behind = f"makes #{self.record_after.ordinal} {self.record_after.label}"
+        return f"thread {self.thread} joins thread {self.teacher}, or takes a queue entry put behind where it {behind},"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kernels.races.detector.detector import Detector
-from kernels.races.detector.race import Race, Signature
+from kernels.races.detector.race import Race, Signature, pattern_of
 from kernels.races.naming.codes import Code, Finding, Mend
 from kernels.races.naming.rules import RULES, Named
-from kernels.races.naming.situation import Situation
+from kernels.races.naming.situation import Situation, is_by_host
 
 
 def name_race(detector: Detector, race: Race) -> Finding:
@@ -27,14 +28,17 @@ def name_race(detector: Detector, race: Race) -> Finding:
     own = at.own_record
     # A record that is issued after the access is none that the access could wait for.
     needs_record = named.needs_record or own is None or own.operation.ordinal > second.ordinal
+    is_host_made = is_by_host(first)
     mend = Mend(
         stream=second.stream,
         place=race.second.place,
-        event=f"{first.stream}.done[{first.ordinal}]" if needs_record else at.event,
+        event=(named.event or f"{first.stream}.done[{first.ordinal}]") if needs_record else at.event,
         before=second,
         thread=second.thread,
-        record_after=first if needs_record else None,
+        record_after=first if needs_record or is_host_made else None,
         record_place=race.first.place,
+        how="hand_over" if is_host_made else "host_wait" if is_by_host(second) else "stream_wait",
+        teacher=named.teacher,
     )
     code, because = named.code, named.because
     if race.kind == "read-write":
@@ -47,12 +51,29 @@ def _how(named: Named) -> str:
     return f"{named.code.replace('_', ' ').lower()}, {named.because}"
 
 
+class RaceKind(NamedTuple):
+    """What must stay while a workload is made smaller: the range and the two operations' kinds, and the missing edge:
+    its name, and which events it is about."""
+
+    signature: Signature
+    code: Code
+    event: str
+
+
+def kind_of(finding: Finding) -> RaceKind:
+    return RaceKind(finding.race.signature, finding.code, pattern_of(finding.mend.event))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
     """All findings of one signature and code: one is shown, the others are counted."""
 
     shown: Finding
     others: tuple[Finding, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return (self.shown, *self.others)
 
     @property
     def race_count(self) -> int:

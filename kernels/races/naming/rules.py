@@ -12,20 +12,35 @@ from typing import NamedTuple
 
 from kernels.races.detector.race import pattern_of
 from kernels.races.naming.codes import Code
-from kernels.races.naming.situation import Situation
+from kernels.races.naming.situation import Situation, is_by_host
 from kernels.substrate.trace import HostStep, Operation
 
 
 class Named(NamedTuple):
-    """What a rule says. needs_record: no record is where one would help."""
+    """What a rule says. needs_record: no record is where one would help; event: the one to record there, where it has a
+    name already. teacher: a thread that waits for the first access, and need only say so."""
 
     code: Code
     because: str
     evidence: tuple[Operation | HostStep, ...] = ()
     needs_record: bool = False
+    event: str = ""
+    teacher: str = ""
 
 
 Rule = Callable[[Situation], Named | None]
+
+
+def host_access(at: Situation) -> Named | None:
+    """The first access is made by a host thread itself: no stream can record its end."""
+    first, second = at.race.first.operation, at.race.second.operation
+    if not is_by_host(first):
+        return None
+    text = (
+        f"thread {first.thread} makes #{first.ordinal} {first.label} itself, so no stream can record its end; thread "
+        f"{second.thread} does not hear from it before #{second.ordinal}"
+    )
+    return Named(Code.WRONG_THREAD, text, teacher=first.thread)
 
 
 def unarmed_wait(at: Situation) -> Named | None:
@@ -55,15 +70,54 @@ def early_record(at: Situation) -> Named | None:
     return Named(Code.EARLY_RECORD, text, (record,), needs_record=True)
 
 
+def early_look(at: Situation) -> Named | None:
+    """The host learns of a record that A made before the access that it should cover."""
+    look = at.early_look()
+    if look is None:
+        return None
+    first, record, step = at.race.first.operation, look.record.operation, look.step
+    text = (
+        f"thread {step.thread} learns that {record.event} is over, but {at.a.name} records it at #{record.ordinal}, "
+        f"before #{first.ordinal} {first.label}: the record does not cover it"
+    )
+    return Named(Code.EARLY_RECORD, text, (record, step), needs_record=True)
+
+
+def misleading_look(at: Situation) -> Named | None:
+    """The host asks for an end that is recorded nowhere, elsewhere, or too long ago."""
+    found = at.misleading_look()
+    if found is None:
+        return None
+    step, record = found
+    first = at.race.first.operation
+    if record is None:
+        text = f"thread {step.thread} asks for {step.event}, which has no record, so the answer is yes at once"
+    elif record.lane is at.a:
+        text = f"thread {step.thread} learns that record {step.generation} of {step.event} is over, an older one"
+    else:
+        where = f"{record.operation.stream} that records it, at #{record.operation.ordinal}"
+        text = f"thread {step.thread} learns that {step.event} is over, but it is {where}"
+    text += f"; {at.a.name} does not record it behind #{first.ordinal} {first.label}"
+    evidence = (step,) if record is None else (record.operation, step)
+    return Named(Code.MISSING_RECORD, text, evidence, needs_record=True)
+
+
 def missing_record(at: Situation) -> Named | None:
-    """Nothing on A behind the access could be waited for."""
+    """Nothing on A behind the access could be waited for, or not the event that B does wait for."""
+    first = at.race.first.operation
+    dropped = at.dropped_record()
+    if dropped is not None:
+        waited = dropped.operation
+        text = f"{at.a.name} does not record {waited.event} behind #{first.ordinal} {first.label}"
+        if dropped.record is None:
+            text += f"; {at.b.name} waits for it at #{waited.ordinal}: the wait does nothing"
+        else:
+            text += f"; {at.b.name} waits at #{waited.ordinal} for its record {waited.generation}, an older one"
+        return Named(Code.MISSING_RECORD, text, (waited,), needs_record=True, event=waited.event)
     if at.own_record is not None:
         return None
-    waits = [wait for wait in at.adjacent_waits() if wait.record is None]
-    text = f"{at.a.name} records no event behind #{at.race.first.operation.ordinal} {at.race.first.operation.label}"
-    if waits:
-        text += f"; {at.b.name} waits for {waits[0].operation.event}, which is never recorded: the wait does nothing"
-    return Named(Code.MISSING_RECORD, text, tuple(wait.operation for wait in waits), needs_record=True)
+    text = f"{at.a.name} records no event behind #{first.ordinal} {first.label}"
+    return Named(Code.MISSING_RECORD, text, needs_record=True)
 
 
 def wrong_event(at: Situation) -> Named | None:
@@ -83,6 +137,20 @@ def wrong_event(at: Situation) -> Named | None:
             f"{meant.event}, record {meant.generation}, at #{meant.ordinal}"
         )
         return Named(Code.WRONG_EVENT, text, (waited, meant))
+    return None
+
+
+def waits_elsewhere(at: Situation) -> Named | None:
+    """A host thread waits for the first access and issues nothing behind it: a gate in the wrong thread."""
+    issuer = at.race.second.operation.thread
+    for look in at.looks_for_nothing():
+        step = look.step
+        text = (
+            f"thread {step.thread} waits for {step.event} and issues nothing behind it; "
+            f"#{at.race.second.operation.ordinal} is issued by thread {issuer}, which does not wait: a host wait "
+            "orders only the thread that waits"
+        )
+        return Named(Code.WRONG_THREAD, text, (step,), teacher=step.thread)
     return None
 
 
@@ -114,7 +182,7 @@ def wrong_thread(at: Situation) -> Named | None:
             f"thread {step.thread} learns that {step.event} is over; #{at.race.second.operation.ordinal} is issued by "
             f"thread {issuer}, which does not: a host wait orders only the thread that waits"
         )
-        return Named(Code.WRONG_THREAD, text, (step,))
+        return Named(Code.WRONG_THREAD, text, (step,), teacher=step.thread)
     foreign = at.foreign_waits()
     if foreign:
         lane, wait = foreign[-1]
@@ -135,10 +203,14 @@ def missing_wait(at: Situation) -> Named | None:
 
 
 RULES: tuple[Rule, ...] = (
+    host_access,
     unarmed_wait,
     early_record,
+    early_look,
+    misleading_look,
     missing_record,
     wrong_event,
+    waits_elsewhere,
     late_wait,
     wrong_thread,
     missing_wait,

@@ -46,7 +46,7 @@ def turned_round(plan: Plan, choices: Sequence[int]) -> list[Constraint]:
     """Conflicting pairs that run in another order than in issue order: in full, or so that they overlap."""
     failing, plain = _OrderOfEnds(), _OrderOfEnds()
     Execution(plan, observer=failing).run(Replaying(choices))
-    Execution(plan, observer=plain).run(IssueOrder())
+    Execution(plan, observer=plain).run(IssueOrder(), asks_always=True)
     found: list[Constraint] = []
     refs = [ref for ref in plain.begun if ref in failing.begun]
     for first in refs:
@@ -65,7 +65,8 @@ def fewest(plan: Plan, constraints: Sequence[Constraint], still_fails: Callable[
     """A subset that still fails and from which nothing can be left out. Empty where all of them do not fail."""
 
     def fails(some: Sequence[Constraint]) -> bool:
-        return still_fails(Execution(plan).run(IssueOrder(some)))
+        # As a token is run: where threads take turns, how often they were asked decides whose turn it is.
+        return still_fails(Execution(plan).run(IssueOrder(some), asks_always=True))
 
     kept = list(constraints)
     if not fails(kept):
