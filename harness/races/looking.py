@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.races.price import wait_price_ns
+from harness.races.rates import SCHEDULES_MAX, Sample, sample
 from harness.races.served import Served
 from harness.races.shrinking import Shrunk
 from harness.races.token_files import write_long_tokens
 from harness.races.workload import Target
 from harness.simulation.assembly import cost_model
-from kernels.races.naming.naming import Group
 from kernels.races.scheduler.program import ProgramFailed
 from kernels.races.search.explore import MEND_SCHEDULES, explore
 from kernels.races.search.portfolio import AUTO
@@ -49,8 +49,10 @@ class Look:
     files: dict[str, Path]
     served: Served | None = None
     shrunk: Shrunk | None = None
-    predicted: list[Group] = field(default_factory=list)
+    predicted: list[RaceReport] = field(default_factory=list)
     """Races of the served run that the program does not have."""
+    drawn: Sample | None = None
+    """Random schedules of the program as it is; None where it has no race to be drawn."""
 
     @property
     def not_exercised(self) -> str:
@@ -88,11 +90,13 @@ def look(target: Target, search: Search, *, served: Served | None = None, shrunk
         )
         _refuse_undeclared(target, result)
         prices = [_price_ns(target, report, search.seed) for report in result.races]
+        count = min(search.mend_schedules, SCHEDULES_MAX)
+        drawn = sample(target.program, search.seed, count) if result.races and count else None
     tokens = [report.token for report in result.races] + [failure.token for failure in result.failures]
     shown = {report.group.shown.race.signature for report in result.races}
-    groups = served.groups if served is not None else ()
-    predicted = [group for group in groups if group.shown.race.signature not in shown]
-    return Look(target, result, prices, write_long_tokens(tokens, search.tokens), served, shrunk, predicted)
+    seen = [RaceReport(group, served.detector) for group in served.groups] if served is not None else []
+    predicted = [report for report in seen if report.group.shown.race.signature not in shown]
+    return Look(target, result, prices, write_long_tokens(tokens, search.tokens), served, shrunk, predicted, drawn)
 
 
 def _refuse_undeclared(target: Target, result: Exploration) -> None:

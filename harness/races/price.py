@@ -17,10 +17,11 @@ from kernels.substrate.virtual.machine import VirtualMachine
 
 def wait_price_ns(program: Program, edges: Sequence[Edge], cost: CostModel, *, seed: int) -> int:
     """How much later the program ends with these edges, in virtual nanoseconds; may be below 0, by reordered work."""
-    return _end_ns(with_edges(program, edges), cost, seed) - _end_ns(program, cost, seed)
+    return end_ns(with_edges(program, edges), cost, seed) - end_ns(program, cost, seed)
 
 
-def _end_ns(program: Program, cost: CostModel, seed: int) -> int:
+def end_ns(program: Program, cost: CostModel, seed: int) -> int:
+    """When the program ends on the virtual machine."""
     machine = VirtualMachine(cost, seed=seed)
     program(machine)
     machine.run()

@@ -13,15 +13,19 @@ from kernels.errors import KVRaceError
 from kernels.races.detector.detector import Detector
 from kernels.races.detector.race import Race
 from kernels.races.naming.naming import name_all, name_race
-from kernels.races.report.phrases import counted
-from kernels.races.report.text import predicted_text
+from kernels.races.report.as_json import difference_json
+from kernels.races.report.phrases import effect_parts
+from kernels.races.report.text import difference_text, predicted_text
 from kernels.races.report.timeline import timeline
 from kernels.races.scheduler.outcome import Outcome
 from kernels.races.scheduler.plan import Plan
+from kernels.races.search.difference import OrderDifference, difference
 from kernels.races.search.mending import Edge, edge_of
-from kernels.races.search.replay import Replay, replay, run_token
-from kernels.races.search.result import MendCheck
+from kernels.races.search.replay import Replay, replay, run_token, settled
+from kernels.races.search.result import MendCheck, RaceReport
 from kernels.races.search.tokens import Token
+
+IN_THIS = "in this execution"
 
 
 class NotDeterministic(KVRaceError):
@@ -45,6 +49,7 @@ class Replayed:
     replay: Replay
     edges: tuple[Edge, ...] = ()
     is_mended: bool = False
+    difference: OrderDifference | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -53,6 +58,16 @@ class Replayed:
     @property
     def races(self) -> list[Race]:
         return self.replay.detector.races
+
+    @property
+    def reports(self) -> list[RaceReport]:
+        """The races of this execution, as reports. The difference belongs to the order, so the first one tells it."""
+        found: list[RaceReport] = []
+        for group in name_all(self.replay.detector):
+            report = RaceReport(group, self.replay.detector, token=self.token, effect=self.outcome)
+            report.trace, report.difference = self.replay.trace, None if found else self.difference
+            found.append(report)
+        return found
 
     @property
     def exit_code(self) -> int:
@@ -66,30 +81,43 @@ def replayed(target: Target, token: Token, *, with_wait: bool = False) -> Replay
         mend = MendCheck(edges, 0, 0, 0, 0, False, False) if edges else None
         first = replay(target.program, str(token), mend=mend, has_call_sites=True)
         second = replay(target.program, str(token), mend=mend, has_call_sites=True)
+        differs = None
+        if first.outcome.has_failed and not edges:
+            differs = difference(settled(Plan(target.program, has_call_sites=True)), token, first)
     if first.outcome != second.outcome:
         raise NotDeterministic(str(token))
-    return Replayed(token, first, edges, with_wait)
+    return Replayed(token, first, edges, with_wait, differs)
 
 
 def replay_text(done: Replayed) -> str:
     """First line: FAILS or HOLDS, the token, what was seen."""
-    outcome, token = done.outcome, done.token
+    lines = [head_of(done), *(f"  {name:<9}{line}" for name, line in order_lines(done))]
+    for report in done.reports:
+        race = report.group.shown.race
+        lines += ["", predicted_text(report, IN_THIS)]
+        lines += ["", *(f"  {line}" for line in timeline(done.replay.trace, race))]
+        if report.difference is not None:
+            lines += ["", *difference_text(report.difference, race)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def head_of(done: Replayed) -> str:
+    """The first line."""
     verdicts = f"unordered: {'yes' if done.races else 'no'}"
-    if outcome.has_failed:
-        head = f"FAILS {token}: {'; '.join(_effects(outcome))}; {verdicts}"
-    else:
-        head = f"HOLDS {token}: no stale bytes, nothing lost, no assertion failed; {verdicts}"
-    lines = [head]
-    lines += [f"  added    {_edge_text(edge)}" for edge in done.edges]
+    if done.outcome.has_failed:
+        return f"FAILS {done.token}: {'; '.join(effect_parts(done.outcome))}; {verdicts}"
+    return f"HOLDS {done.token}: no stale bytes, nothing lost, no assertion failed; {verdicts}"
+
+
+def order_lines(done: Replayed) -> list[tuple[str, str]]:
+    """What was added to the order, and whether it can be had: a name and a sentence each."""
+    lines = [("added", _edge_text(edge)) for edge in done.edges]
     if done.is_mended and not done.edges:
-        lines.append("  added    nothing: no two accesses are unordered here, so there is no wait to name")
+        lines.append(("added", "nothing: no two accesses are unordered here, so there is no wait to name"))
     if not done.replay.was_met:
         why = "the added wait forbids it" if done.edges else "the program orders the two itself"
-        lines.append(f"  order    the token's order cannot be had: {why}")
-    for group in name_all(done.replay.detector):
-        lines += ["", predicted_text(group).replace("predicted from one execution", "in this execution")]
-        lines += ["", *(f"  {line}" for line in timeline(done.replay.trace, group.shown.race))]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+        lines.append(("order", f"the token's order cannot be had: {why}"))
+    return lines
 
 
 def replay_json(done: Replayed) -> dict[str, Any]:
@@ -105,6 +133,7 @@ def replay_json(done: Replayed) -> dict[str, Any]:
         "stuck": list(outcome.stuck),
         "error": outcome.error or None,
         "added": [edge._asdict() for edge in done.edges],
+        "difference": difference_json(done.difference) if done.difference is not None else None,
     }
 
 
@@ -122,19 +151,6 @@ def _edges(target: Target, token: Token) -> tuple[Edge, ...]:
 def _named(detector: Detector) -> tuple[Edge, ...]:
     races = [one for race in detector.races for one in race.each()]
     return tuple(dict.fromkeys(edge_of(name_race(detector, race).mend) for race in races))
-
-
-def _effects(outcome: Outcome) -> list[str]:
-    effects: list[str] = []
-    if outcome.stale:
-        effects.append(f"stale bytes read by {counted(len(outcome.stale), 'operation')}")
-    if outcome.lost:
-        effects.append(f"{counted(len(outcome.lost), 'page')} left with wrong bytes")
-    if outcome.error:
-        effects.append(f"output changed: {outcome.error}")
-    if outcome.stuck:
-        effects.append(f"stuck: {', '.join(outcome.stuck)}")
-    return effects
 
 
 def _edge_text(edge: Edge) -> str:

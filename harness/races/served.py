@@ -39,6 +39,12 @@ class Served:
         return self.loads > 0 or not self.scenario.cache.hicache
 
 
+class _Watching(Detector):
+    """A detector whose races say where in the code they are, also those that no small program shows."""
+
+    wants_call_sites = True
+
+
 def small_scenario(name: str, overrides: Mapping[str, str]) -> Scenario:
     """A scenario with few sessions and a pool that is small to match; what the user overrides stays as it is.
 
@@ -57,7 +63,7 @@ def small_scenario(name: str, overrides: Mapping[str, str]) -> Scenario:
 
 def serve_and_watch(scenario: Scenario, seed: int) -> Served:
     """Run a scenario to its end with a detector reading along. Nothing is stored."""
-    detector = Detector()
+    detector = _Watching()
     simulation = Simulation(RunRequest(scenario, seed, SharedModel(), None, "", detector))
     result = run_to_end(simulation)
     loads = int(assembly_of(simulation).pair.counters()["load_backs"])

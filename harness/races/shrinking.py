@@ -1,8 +1,8 @@
-"""Shrinking a scenario's workload: the smallest shape whose passing run still shows a given race.
+"""Shrinking a scenario's workload: the smallest shape whose passing run still shows a given kind of race.
 
 Owns: the order in which shapes are tried. Does not own: shapes (`cache_program`), shrinking orders (`kernels.races`).
-Floor 5. Source: facts/concurrency.md section 4: smallest first, fewer sessions before fewer layers before fewer pages,
-and always the same signature, so that shrinking does not slip to another bug.
+Floor 5. Source: facts/concurrency.md section 4: smallest first, fewer sessions before fewer layers before fewer pages
+before fewer turns, and always the same kind (range, operations, missing edge), so that it does not slip to another bug.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NamedTuple
 from harness.config import Scenario
 from harness.races.cache_program import INDEXED, CacheProgram, Shape, small_layers
 from kernels.hicache.geometry import LayerKind, preset
-from kernels.races.detector.race import Signature
-from kernels.races.naming.naming import name_all
+from kernels.races.naming.naming import RaceKind, kind_of, name_all
 from kernels.races.scheduler.plan import Plan
 from kernels.races.search.replay import run_token
 from kernels.races.search.tokens import Token
 
 SESSIONS_MAX = 3
 PAGES_MAX = 2
+TURNS_MAX = 3
 
 
 class Shrunk(NamedTuple):
@@ -30,26 +30,31 @@ class Shrunk(NamedTuple):
     shape: Shape
     tried: int
 
+    def __str__(self) -> str:
+        turns = f"{self.shape.turns} turn{'s' if self.shape.turns > 1 else ''} of the first session"
+        return f"{self.shape}, {turns}; {self.tried} shape{'s' if self.tried > 1 else ''} tried"
+
 
 def standard_shape(scenario: Scenario) -> Shape:
     """What is explored where there is no race to shrink to: every kind of layer, two of those that are indexed."""
     return Shape(2, small_layers(preset(scenario.cache.preset)))
 
 
-def shrink(scenario: Scenario, wanted: Collection[Signature]) -> Shrunk | None:
+def shrink(scenario: Scenario, wanted: Collection[RaceKind]) -> Shrunk | None:
     """The smallest shape that shows all these races; None where even the largest does not."""
     for tried, shape in enumerate(_shapes(scenario), start=1):
         plan = Plan(CacheProgram(scenario, shape))
         groups = name_all(run_token(plan, Token(plan.hash)).detector)
-        if set(wanted) <= {group.shown.race.signature for group in groups}:
+        if set(wanted) <= {kind_of(group.shown) for group in groups}:
             return Shrunk(shape, tried)
     return None
 
 
 def _shapes(scenario: Scenario) -> Iterator[Shape]:
     every = small_layers(preset(scenario.cache.preset))
-    for sessions, layers, pages in product(range(1, SESSIONS_MAX + 1), _layer_sets(every), range(1, PAGES_MAX + 1)):
-        yield Shape(sessions, layers, pages)
+    sessions, pages, turns = (range(1, most + 1) for most in (SESSIONS_MAX, PAGES_MAX, TURNS_MAX))
+    for counts in product(sessions, _layer_sets(every), pages, turns):
+        yield Shape(*counts)
 
 
 def _layer_sets(every: tuple[LayerKind, ...]) -> list[tuple[LayerKind, ...]]:

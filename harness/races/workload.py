@@ -3,12 +3,14 @@
 Owns: the target of the race commands, and the workload text of tokens. Does not own: the programs. Floor 5.
 
     hicache_bf16,s=2,l=c4,p=1                         scenario, sessions, kinds of the layers, pages
+    hicache_bf16,s=2,l=c4,p=1,t=3                     with the first session's turns, where they are not two
     hicache_bf16,s=2,l=c4,p=1,cache.index_k=fp8       with what was overridden
     examples/lost.py:program                          a function of a file
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -21,7 +23,18 @@ from kernels.hicache.geometry import LayerKind
 from kernels.races.scheduler.program import Program
 from kernels.races.search.tokens import Token, TokenRefused, can_name
 
-FACTS = ("preset", "index_k", "hicache", "gate_index_k", "index_k_store", "ungated", "write_policy", "layout", "io")
+FACTS = (
+    "preset",
+    "index_k",
+    "hicache",
+    "gate_index_k",
+    "index_k_store",
+    "remedy",
+    "ungated",
+    "write_policy",
+    "layout",
+    "io",
+)
 """The keys of a scenario's cache that decide what its program does."""
 
 
@@ -39,6 +52,13 @@ class Target:
     source: str
     scenario: Scenario | None = None
 
+    @property
+    def options(self) -> str:
+        """What a command needs besides the token, ready for a shell; empty where the token says it all."""
+        if self.is_named:
+            return ""
+        return shlex.join(["--program" if self.scenario is None else "--scenario", self.source])
+
     def blaming(self) -> AbstractContextManager[None]:
         """Where a file's code runs: its mistakes become sentences."""
         return nullcontext() if self.scenario is not None else blaming(self.source)
@@ -48,6 +68,8 @@ def scenario_target(scenario: Scenario, source: str, shape: Shape) -> Target:
     """A scenario's program in this shape. source: the name or path that it was loaded from."""
     changed = diff(load_scenario(source), scenario)
     fields = [f"s={shape.sessions}", f"l={'.'.join(shape.layers)}", f"p={shape.pages}"]
+    # Two turns are usual, and go without saying.
+    fields += [f"t={shape.turns}"] if shape.turns != 2 else []
     fields += [f"cache.{key}={_plain(changed[f'cache.{key}'][1])}" for key in FACTS if f"cache.{key}" in changed]
     # A scenario of the user's own lies at a path that only the user knows.
     is_named = source in {line.name for line in list_scenarios()}
@@ -89,8 +111,8 @@ def _shape(values: dict[str, str]) -> Shape:
     """The shape in a workload's fields. Effect: takes them out. Raises: KeyError, ValueError."""
     kinds = {kind: kind for kind in get_args(LayerKind)}
     layers = tuple(kinds[name] for name in values.pop("l").split("."))
-    shape = Shape(int(values.pop("s")), layers, int(values.pop("p")))
-    if shape.sessions < 1 or shape.pages < 1 or not INDEXED & set(layers):
+    shape = Shape(int(values.pop("s")), layers, int(values.pop("p")), int(values.pop("t", "2")))
+    if min(shape.sessions, shape.pages, shape.turns) < 1 or not INDEXED & set(layers):
         raise ValueError(shape)
     return shape
 

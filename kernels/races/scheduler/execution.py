@@ -5,8 +5,9 @@ is issued (`script.py`). Floor 2b. Source: shuttle's split of mechanism and poli
 
 A lane is a stream (its number, from 0) or a host thread (-1 for the first, -2 for the second, and so on).
 
-Host steps that cannot matter are not choices: while one thread is alive it runs on until it asks or waits for
-something, because to issue work later only allows less. A query that was answered no is not asked again, by a thread
+Host steps that cannot matter are not choices: in a program of one host thread it runs on until it asks or waits for
+something, because to issue work later only allows less. (Where other threads have ended that is not so: what the last
+one does could have come before their ends.) A query that was answered no is not asked again, by a thread
 in the same state, before one of the records that it asked about is complete: the same question has the same answer.
 """
 
@@ -17,7 +18,7 @@ from typing import Protocol
 
 from kernels.races.scheduler.outcome import Outcome
 from kernels.races.scheduler.plan import Plan
-from kernels.races.scheduler.script import OVER, PARK, QUERY, READY, UNTIL, Node, Shown, Step
+from kernels.races.scheduler.script import OVER, PARK, QUERY, READY, UNTIL, Node, Shown, Step, ThreadState
 from kernels.races.scheduler.steps import BODY, MOVE, READ, WRITE, Action, StreamStep
 
 STEPS_MAX = 1_000_000
@@ -62,7 +63,8 @@ class Execution:
         self._waiting: dict[int, list[int]] = {}
         # Thread -> the records it was told are not complete, each with the state it asked in, since it last issued.
         self._refused: dict[int, set[tuple[int, int]]] = {}
-        self._take(self.node)
+        if self.node.issued:
+            self._take(self.node)
         if self._observer is not None:
             self._observer.host_step(self, -1, self.node)
         self._settle_hosts()
@@ -107,18 +109,17 @@ class Execution:
             queue, head = queues[lane], heads[lane]
             step = queue[head]
             heads[lane] = head = head + 1
-            for action in step.actions:
-                kind = action[0]
+            for kind, ordinal, source, target, values, action in step.flat:
                 if kind == MOVE:
-                    moved = memory[action[2]]
-                    if moved != action[4]:
-                        self._note_stale(action[1].ordinal)
-                    memory[action[3]] = moved
+                    moved = memory[source]
+                    if moved != values:
+                        self._note_stale(ordinal)
+                    memory[target] = moved
                 elif kind == READ:
-                    if memory[action[2]] != action[4]:
-                        self._note_stale(action[1].ordinal)
+                    if memory[source] != values:
+                        self._note_stale(ordinal)
                 elif kind == WRITE:
-                    memory[action[3]] = action[4]
+                    memory[target] = values
                 else:
                     self._unusual(action)
             if step.finished:
@@ -224,33 +225,29 @@ class Execution:
             self._observer.host_step(self, thread, node)
 
     def _settle_hosts(self) -> None:
-        """Work out which host threads may run; a thread that is alone runs on where that is no choice."""
-        while True:
-            threads = self.node.threads
-            alive = [index for index, state in enumerate(threads) if state.kind != OVER]
-            if len(alive) == 1:
-                state = threads[alive[0]]
-                if state.kind == READY or (state.kind == UNTIL and state.record in self.done):
-                    node = self.plan.script.advance(self.node, Step(alive[0], None), self.memory)
-                    self._enter(node, alive[0])
-                    continue
-            break
-        streams = [lane for lane in self.runnable if lane >= 0]
-        self.runnable[:] = [*streams, *(-index - 1 for index in alive if self._may_step(index))]
+        """Work out which host threads may run; a program's only thread runs on where that is no choice."""
+        while len(self.node.threads) == 1:
+            state = self.node.threads[0]
+            if state.kind != READY and (state.kind != UNTIL or state.record not in self.done):
+                break
+            self._enter(self.plan.script.advance(self.node, Step(0, None), self.memory), 0)
+        done = self.done
+        lanes = [lane for lane in self.runnable if lane >= 0]
+        for index, state in enumerate(self.node.threads):
+            # A thread that is ready waits for record 0, which is complete from the start.
+            if state.kind not in (OVER, PARK) and (state.record in done or self._may_ask(index, state)):
+                lanes.append(-index - 1)
+        self.runnable[:] = lanes
 
-    def _may_step(self, thread: int) -> bool:
-        state = self.node.threads[thread]
-        if state.kind == PARK:
-            return False
-        if state.record in self.done or state.kind == READY:
-            return True
+    def _may_ask(self, thread: int, state: ThreadState) -> bool:
+        """Whether a thread may ask for a record that is not complete. Effect: where not, the thread waits for one."""
         if state.kind == QUERY:
             refused = self._refused.get(thread, set())
             if (state.record, self.node.states[thread]) not in refused:
                 return True
             self._watch(thread, {record for record, _ in refused})
-            return False
-        self._watch(thread, {state.record})
+        else:
+            self._watch(thread, {state.record})
         return False
 
     def _watch(self, thread: int, records: set[int]) -> None:

@@ -6,25 +6,19 @@ runs (`execution.py`), or which host step comes next (`script.py`). Floor 2b.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from kernels.races.scheduler.calls import Call, CallStream, Copy, Launch, Record, Wait
 from kernels.races.scheduler.cells import CellMap, Values
-from kernels.substrate.contract import (
-    Event,
-    HostProgram,
-    KernelBody,
-    Region,
-    Versions,
-    Write,
-)
-from kernels.substrate.trace import OUTSIDE, HostStep, OperationKind
+from kernels.substrate.contract import Event, HostProgram, KernelBody, Region, Versions, Write
+from kernels.substrate.sites import CallSites
+from kernels.substrate.trace import OUTSIDE, Access, HostStep, OperationKind
 
-_OWN_FOLDERS = (str(Path(__file__).parents[1]), "<")
+_OWN_FOLDER = str(Path(__file__).parents[1])
 
 
 @dataclass(slots=True, eq=False)
@@ -44,6 +38,7 @@ class IssuedOp:
     label: str
     layer: int | None = None
     site: str = ""
+    access_sites: tuple[str, ...] = ()
     event: str = ""
     generation: int = 0
     record: int = 0
@@ -62,6 +57,7 @@ class IssueBuffer:
     layer_count: int
     page_count: int
     page_bytes: int
+    call_sites: CallSites | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -89,12 +85,11 @@ class IssueThread:
         machine.host_rows.append(HostStep("wake", machine.thread_name, 0, other=self.name, wakes=(self.wake_count,)))
 
 
-class IssueStream:
+class IssueStream(CallStream):
     """A stream that only writes down what is enqueued."""
 
     def __init__(self, machine: IssuingMachine, name: str, device: int, index: int) -> None:
-        self.name = name
-        self.device = device
+        super().__init__(name, device)
         self.index = index
         self.count = 0
         self._machine = machine
@@ -102,60 +97,49 @@ class IssueStream:
     def __repr__(self) -> str:
         return f"IssueStream({self.name}, issued={self.count})"
 
-    def copy(
-        self,
-        source: Region,
-        target: Region,
-        *,
-        point: str,
-        label: str,
-        io: str = "kernel",
-        layer: int | None = None,
-    ) -> None:
-        machine = self._machine
-        assert len(source.layers) == len(target.layers), f"{label}: {len(source.layers)} layers to {len(target.layers)}"
-        assert len(source.pages) == len(target.pages), f"{label}: {len(source.pages)} pages to {len(target.pages)}"
+    def enqueue(self, call: Call) -> None:
+        match call:
+            case Copy():
+                self._copy(call)
+            case Launch():
+                self._launch(call)
+            case Record(event):
+                op, own = self._of_event("record", event)
+                own.generation += 1
+                own.record = self._machine.new_record()
+                op.event, op.generation, op.record = own.name, own.generation, own.record
+            case Wait(event):
+                op, own = self._of_event("wait", event)
+                op.event, op.generation, op.record = own.name, own.generation, own.record
+
+    def _copy(self, call: Copy) -> None:
+        machine, source, target = self._machine, call.source, call.target
+        from_layers, to_layers = len(source.layers), len(target.layers)
+        assert from_layers == to_layers, f"{call.label}: {from_layers} layers to {to_layers}"
+        from_pages, to_pages = len(source.pages), len(target.pages)
+        assert from_pages == to_pages, f"{call.label}: {from_pages} pages to {to_pages}"
         read, written = machine.fronts(source), machine.fronts(target)
         held = machine.promised(read)
-        op = machine.issue("copy", self, label, layer)
-        op.regions = ((False, source), (True, target))
+        op = machine.issue("copy", self, call.label, call.layer)
+        machine.located(op, ((False, source), (True, target)))
         op.reads, op.wanted, op.writes = (read,), (held,), (written,)
         machine.promise(written, held)
 
-    def launch(
-        self,
-        label: str,
-        *,
-        duration_ns: int,
-        point: str,
-        reads: Sequence[Region] = (),
-        writes: Sequence[Write] = (),
-        read_ns: int = 0,
-        body: KernelBody | None = None,
-        layer: int | None = None,
-    ) -> None:
-        machine = self._machine
-        op = machine.issue("kernel", self, label, layer)
-        op.regions = (*((False, region) for region in reads), *((True, write.region) for write in writes))
+    def _launch(self, call: Launch) -> None:
+        machine, reads, writes = self._machine, call.reads, call.writes
+        op = machine.issue("kernel", self, call.label, call.layer)
+        machine.located(op, (*((False, region) for region in reads), *((True, write.region) for write in writes)))
         op.reads = tuple(machine.fronts(region) for region in reads)
         op.wanted = tuple(machine.promised(fronts) for fronts in op.reads)
         op.writes = tuple(machine.fronts(write.region) for write in writes)
         op.versions = tuple(_flat_versions(write) for write in writes)
-        op.body = body
+        op.body = call.body
         for fronts, versions in zip(op.writes, op.versions, strict=True):
             machine.promise(fronts, versions)
 
-    def record(self, event: Event) -> None:
+    def _of_event(self, kind: OperationKind, event: Event) -> tuple[IssuedOp, IssueEvent]:
         assert isinstance(event, IssueEvent), f"{event!r} is no event of this machine"
-        op = self._machine.issue("record", self, f"record {event.name}", None)
-        event.generation += 1
-        event.record = self._machine.new_record()
-        op.event, op.generation, op.record = event.name, event.generation, event.record
-
-    def wait(self, event: Event) -> None:
-        assert isinstance(event, IssueEvent), f"{event!r} is no event of this machine"
-        op = self._machine.issue("wait", self, f"wait {event.name}", None)
-        op.event, op.generation, op.record = event.name, event.generation, event.record
+        return self._machine.issue(kind, self, f"{kind} {event.name}", None), event
 
 
 def _flat_versions(write: Write) -> Values:
@@ -182,7 +166,7 @@ class IssuingMachine:
         self._cells = cells
         self._ordinal = 0
         self._records = 0
-        self._has_call_sites = has_call_sites
+        self._sites = CallSites(_OWN_FOLDER) if has_call_sites else None
 
     def __repr__(self) -> str:
         return f"IssuingMachine(issued={self._ordinal}, streams={len(self.streams)}, threads={len(self.threads)})"
@@ -196,7 +180,7 @@ class IssuingMachine:
 
     def buffer(self, name: str, *, space: str, layer_count: int, page_count: int, page_bytes: int) -> IssueBuffer:
         assert all(buffer.name != name for buffer in self.buffers), f"there is a buffer '{name}' already"
-        buffer = IssueBuffer(name, space, layer_count, page_count, page_bytes)
+        buffer = IssueBuffer(name, space, layer_count, page_count, page_bytes, self._sites)
         self.buffers.append(buffer)
         return buffer
 
@@ -264,17 +248,15 @@ class IssuingMachine:
         self._ordinal += 1
         stream.count += 1
         op = IssuedOp(self._ordinal, kind, stream.index, stream.count, self.thread_name, label, layer)
-        if self._has_call_sites:
-            op.site = _call_site()
+        if self._sites is not None:
+            op.site = self._sites.here()
         self.issued.append(op)
         return op
 
-
-def _call_site() -> str:
-    """`file.py:line` of the nearest caller outside this package."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDERS):
-        if frame.f_back is None:
-            return ""
-        frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    def located(self, op: IssuedOp, accesses: tuple[Access, ...]) -> None:
+        """Give an operation its accesses, and note where each was asked for, if the machine was told to look."""
+        op.regions = accesses
+        if self._sites is not None:
+            if op.kind == "kernel":
+                op.access_sites = self._sites.access_sites(op.site, accesses)
+            self._sites.launched()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kernels.races.identity import ORDERED_YET_STALE
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -29,7 +31,17 @@ class Outcome:
         return bool(self.stale or self.lost or self.stuck or self.error)
 
     @property
+    def has_other_content(self) -> bool:
+        """Whether a reader found, in order, other bytes than it means (`identity.py`): wrong, and no race."""
+        return self.error.startswith(ORDERED_YET_STALE)
+
+    @property
     def kinds(self) -> tuple[str, ...]:
-        """What failed, in words: `stale`, `lost`, `stuck`, `error`."""
-        parts = (("stale", self.stale), ("lost", self.lost), ("stuck", self.stuck), ("error", self.error))
+        """What failed, in words: `stale`, `lost`, `stuck`, `content`, `error`."""
+        parts = (
+            ("stale", self.stale),
+            ("lost", self.lost),
+            ("stuck", self.stuck),
+            ("content" if self.has_other_content else "error", self.error),
+        )
         return tuple(name for name, value in parts if value)

@@ -72,6 +72,17 @@ class Node:
     edges: dict[Input, list[Node]] = field(default_factory=dict)
     ledger: dict[int, int] | None = None
 
+    @property
+    def answers(self) -> tuple[bool, ...]:
+        """What all queries on the way here were answered. With no other choice left to the host, its branch."""
+        answers: list[bool] = []
+        at: Node | None = self
+        while at is not None:
+            if isinstance(at.key, Step) and at.key.answer is not None:
+                answers.append(at.key.answer)
+            at = at.parent
+        return tuple(reversed(answers))
+
     def __repr__(self) -> str:
         return f"Node({self.key}, issued={len(self.issued)}, threads={[state.kind for state in self.threads]})"
 

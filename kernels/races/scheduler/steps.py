@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kernels.races.scheduler.cells import Getter, Values, as_slice, getter, halves, mask
 from kernels.races.scheduler.issue import IssuedOp
@@ -24,7 +24,7 @@ _NOWHERE = slice(0, 0)
 
 
 class Action(NamedTuple):
-    """One access, as the inner loop wants it. Cells are named by slices where they lie evenly, which is the usual case.
+    """One access. Cells are named by slices where they lie evenly, which is the usual case; a single one by its number.
 
     READ: compare the cells `source` with `values`. WRITE: put `values` into `target`. MOVE: do both, with what was
     read. SCATTER: as MOVE, READ or WRITE, but for cells that lie unevenly: `pick` reads them, `cells` are written, and
@@ -33,15 +33,19 @@ class Action(NamedTuple):
 
     kind: int
     op: IssuedOp
-    source: slice = _NOWHERE
-    target: slice = _NOWHERE
-    values: Sequence[int] = ()
+    source: slice | int = _NOWHERE
+    target: slice | int = _NOWHERE
+    values: Sequence[int] | int = ()
     pick: Getter | None = None
     cells: tuple[int, ...] = ()
     written: Values | None = None
     picks: tuple[Getter, ...] = ()
     read_mask: int = 0
     write_mask: int = 0
+
+
+Flat = tuple[int, int, Any, Any, Any, Action]
+"""An action as the inner loop unpacks it: kind, ordinal, source, target, values, and the action itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +66,8 @@ class StreamStep:
     write_mask: int = 0
     is_shared: bool = False
     last_place: int = 0
+    flat: tuple[Flat, ...] = ()
+    """The actions once more: a plain tuple is unpacked faster than fields are read."""
 
     @property
     def label(self) -> str:
@@ -112,6 +118,7 @@ def stream_steps(ops: Sequence[IssuedOp], shared: int) -> list[StreamStep]:
         begin(waits[0])
     for step in steps:
         step.last_place = step.finished[-1].place if step.finished else 0
+        step.flat = tuple((one.kind, one.op.ordinal, one.source, one.target, one.values, one) for one in step.actions)
     return steps
 
 
@@ -162,6 +169,8 @@ def _move(op: IssuedOp, half: int) -> Action:
     targets = tuple(front + half for front in op.writes[0])
     source, target, wanted = as_slice(sources), as_slice(targets), list(op.wanted[0])
     reads, writes = mask(sources), mask(targets)
+    if len(sources) == 1:
+        return Action(MOVE, op, sources[0], targets[0], wanted[0], read_mask=reads, write_mask=writes)
     if source is not None and target is not None:
         return Action(MOVE, op, source, target, wanted, read_mask=reads, write_mask=writes)
     return Action(SCATTER, op, values=wanted, pick=getter(sources), cells=targets, read_mask=reads, write_mask=writes)

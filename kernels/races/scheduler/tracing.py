@@ -54,6 +54,7 @@ class Tracer:
 
     def _operation(self, op: IssuedOp, stream: str) -> Operation:
         operation = Operation(op.ordinal, op.kind, stream, op.thread, op.label, self._clock)
-        operation.layer, operation.site, operation.accesses = op.layer, op.site, op.regions
+        operation.layer, operation.accesses = op.layer, op.regions
+        operation.site, operation.access_sites = op.site, op.access_sites
         operation.event, operation.generation = op.event, op.generation
         return operation

@@ -43,6 +43,8 @@ class Exhaustive:
         self.is_over = False
         self.was_cut = False
         self.order_count = 0
+        self.answers: tuple[bool, ...] = ()
+        """What the queries of the last order were answered."""
         self._plan = plan
         self._steps_max = steps_max
         self._points: list[_Point] = []
@@ -56,15 +58,22 @@ class Exhaustive:
         """One outcome for each order, until all are covered. May be left at any time."""
         while not self.is_over:
             self._log = EventLog()
+            shared = self._plan.shared
             run = Execution(self._plan, observer=self._log)
             try:
                 outcome = run.run(self, self._steps_max, asks_always=True)
             except _Redundant:
                 outcome = None
+            if self._plan.shared != shared:
+                # A branch that was new shares more cells, so steps are finer from now on: what was covered by coarser
+                # ones may have left orders out, and their choices cannot be replayed.
+                self._points, self.order_count = [], 0
+                continue
             self._note_races()
             if outcome is not None:
                 self.order_count += 1
                 self.was_cut |= outcome.is_cut
+                self.answers = run.node.answers
                 yield outcome
             self._next_order()
 

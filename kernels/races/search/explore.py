@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
 from kernels.races.detector.detector import Detector
 from kernels.races.detector.race import Signature, pattern_of
@@ -15,17 +16,19 @@ from kernels.races.naming.codes import Code, Finding
 from kernels.races.naming.masked import masked_accesses
 from kernels.races.naming.naming import name_all, name_race
 from kernels.races.scheduler.cells import halves, mask
-from kernels.races.scheduler.execution import Execution
+from kernels.races.scheduler.execution import Execution, Strategy
 from kernels.races.scheduler.outcome import Outcome
 from kernels.races.scheduler.plan import Plan
 from kernels.races.scheduler.program import Program, program_name
+from kernels.races.search.difference import difference
 from kernels.races.search.exhaustive import Exhaustive
 from kernels.races.search.mending import edge_of, with_edges
 from kernels.races.search.minimise import FailureKey, fewest, turned_round
 from kernels.races.search.portfolio import AUTO, EXHAUSTIVE, Profile, check_strategy, samplers
-from kernels.races.search.replay import run_token
+from kernels.races.search.replay import run_token, settled
 from kernels.races.search.result import CONFIRMATIONS, Exploration, Failure, MendCheck, RaceReport, Stats
 from kernels.races.search.tokens import Token
+from kernels.races.search.unmasking import unmask
 from kernels.races.strategies.issue_order import Constraint, IssueOrder, OpRef
 from kernels.substrate.trace import MemoryTrace
 
@@ -54,19 +57,31 @@ def explore(
     explorer = _Explorer(program, seed, has_call_sites, workload)
     explorer.detect()
     exhausted = explorer.search(strategy, budget)
+    explorer.judge_branches()
     explorer.mend(mend_schedules)
     explorer.stats.live_runs = explorer.plan.script.live_runs
+    masked = masked_accesses(explorer.trace)
+    unmask(program, masked)
     return Exploration(
         program_name(program),
         explorer.plan.hash,
         list(explorer.reports.values()),
-        masked_accesses(explorer.trace),
+        masked,
         list(explorer.failures.values()),
         exhausted,
         explorer.stats,
         explorer.trace,
         budget,
     )
+
+
+class _Branch(NamedTuple):
+    """One order of a branch of the host's code. shared: the plan's, when its choices were made."""
+
+    token: Token
+    detector: Detector
+    has_failed: bool
+    shared: int
 
 
 class _Explorer:
@@ -78,13 +93,14 @@ class _Explorer:
         self.stats = Stats()
         self.reports: dict[tuple[Signature, Code], RaceReport] = {}
         self.failures: dict[FailureKey, Failure] = {}
+        self.branches: dict[tuple[bool, ...], _Branch] = {}
         self.trace = MemoryTrace()
 
     # Detect, then turn round.
 
     def detect(self) -> None:
         """Judge one execution in issue order, and show what it finds by turning each pair round."""
-        plain = run_token(self.plan, self.plain)
+        plain = run_token(settled(self.plan), self.plain)
         self.trace = plain.trace
         self._count("issue order", plain.outcome)
         self._name(plain.detector)
@@ -116,6 +132,7 @@ class _Explorer:
         again = [run_token(self.plan, token).outcome for _ in range(CONFIRMATIONS)]
         report.confirmed = sum(other == shown.outcome for other in again)
         report.token, report.effect, report.trace = token, shown.outcome, shown.trace
+        report.difference = difference(self.plan, token, shown)
         self._keep(shown.outcome, strategy, token)
         return True
 
@@ -141,6 +158,7 @@ class _Explorer:
                 self._count(search.name, outcome)
                 if outcome.has_failed:
                     self._keep(outcome, search.name)
+                self._note_branch(search.answers, outcome)
             self.stats.orders = search.order_count
             if search.is_over:
                 return not search.was_cut
@@ -148,11 +166,38 @@ class _Explorer:
         strategies = samplers(strategy, self.seed, Profile(self.plan), self._racing_cells() or self.plan.shared)
         for index in range(left):
             sampler = strategies[index % len(strategies)]
-            outcome = Execution(self.plan).run(sampler)
-            self._count(sampler.name, outcome)
-            if outcome.has_failed:
-                self._keep(outcome, sampler.name)
+            run = self._sampled(sampler)
+            self._count(sampler.name, run.outcome)
+            if run.outcome.has_failed:
+                self._keep(run.outcome, sampler.name)
+            self._note_branch(run.node.answers, run.outcome)
         return False
+
+    def _note_branch(self, answers: tuple[bool, ...], outcome: Outcome) -> None:
+        """Keep one order for each combination of answers that queries got, one that fails where there is one."""
+        known = self.branches.get(answers)
+        if known is None or (outcome.has_failed and not known.has_failed):
+            token = replace(self.plain, choices=tuple(outcome.choices))
+            detector = known.detector if known is not None else run_token(self.plan, token).detector
+            self.branches[answers] = _Branch(token, detector, outcome.has_failed, self.plan.shared)
+
+    def judge_branches(self) -> None:
+        """Name what lacks only in some branch. What is ordered follows from what the queries were answered, so one
+        order of each branch is enough, also where no bytes were wrong."""
+        for branch in self.branches.values():
+            for report in self._name(branch.detector):
+                # Steps that became finer since then have other numbers.
+                if branch.has_failed and branch.shared == self.plan.shared:
+                    self._show(report, branch.token, "branch")
+
+    def _sampled(self, sampler: Strategy) -> Execution:
+        while True:
+            shared = self.plan.shared
+            run = Execution(self.plan)
+            run.run(sampler)
+            # Where a branch that was new made steps finer under way, the choices cannot be replayed: once more.
+            if self.plan.shared == shared:
+                return run
 
     def _racing_cells(self) -> int:
         """Mask of the cells that the named races are about: what a selective strategy should look at."""
@@ -187,7 +232,7 @@ class _Explorer:
     def _minimised(self, outcome: Outcome, key: FailureKey) -> Token:
         constraints = turned_round(self.plan, outcome.choices)
         kept = fewest(self.plan, constraints, lambda other: other.has_failed and self.key_of(other) == key)
-        if kept or self.key_of(Execution(self.plan).run(IssueOrder())) == key:
+        if kept or self.key_of(Execution(self.plan).run(IssueOrder(), asks_always=True)) == key:
             return replace(self.plain, constraints=tuple(kept))
         return replace(self.plain, choices=tuple(outcome.choices))
 

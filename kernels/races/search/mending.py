@@ -11,19 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kernels.races.naming.codes import Mend
+from kernels.races.scheduler.calls import Between, Call, CallStream
 from kernels.races.scheduler.program import Program
-from kernels.substrate.contract import (
-    Buffer,
-    Event,
-    HostProgram,
-    HostThread,
-    KernelBody,
-    Machine,
-    Region,
-    Stream,
-    Versions,
-    Write,
-)
+from kernels.substrate.contract import Event, Machine, Stream
 
 
 class Edge(NamedTuple):
@@ -78,41 +68,20 @@ def with_edges(program: Program, edges: Sequence[Edge]) -> Program:
     return mended
 
 
-class MendingMachine:
-    """Hands everything on to `machine`; its streams add waits and records."""
+class MendingMachine(Between):
+    """Hands everything on; its streams add waits and records."""
 
     def __init__(self, machine: Machine, edges: Sequence[Edge]) -> None:
-        self._machine = machine
+        super().__init__(machine)
         self._events: dict[str, Event] = {}
         self._additions = Additions(edges)
 
-    def __repr__(self) -> str:
-        return f"MendingMachine({self._machine!r}, {self._additions})"
-
-    @property
-    def now_ns(self) -> int:
-        return self._machine.now_ns
-
-    def buffer(self, name: str, *, space: str, layer_count: int, page_count: int, page_bytes: int) -> Buffer:
-        return self._machine.buffer(
-            name, space=space, layer_count=layer_count, page_count=page_count, page_bytes=page_bytes
-        )
-
     def stream(self, name: str, *, device: int) -> Stream:
-        return MendingStream(self, self._machine.stream(name, device=device))
+        return MendingStream(self, self.machine.stream(name, device=device))
 
     def event(self, name: str) -> Event:
-        event = self._events[name] = self._machine.event(name)
+        event = self._events[name] = self.machine.event(name)
         return event
-
-    def spawn(self, name: str, program: HostProgram) -> HostThread:
-        return self._machine.spawn(name, program)
-
-    def wanted(self, region: Region) -> Versions:
-        return self._machine.wanted(region)
-
-    def landed(self, region: Region) -> Versions:
-        return self._machine.landed(region)
 
     def waits_before(self, stream: str, place: int) -> list[Event]:
         return [self._named(event) for event in self._additions.waits.get((stream, place), ())]
@@ -124,12 +93,11 @@ class MendingMachine:
         return self._events[name] if name in self._events else self.event(name)
 
 
-class MendingStream:
+class MendingStream(CallStream):
     """A stream that counts the program's operations, and adds to them."""
 
     def __init__(self, machine: MendingMachine, stream: Stream) -> None:
-        self.name = stream.name
-        self.device = stream.device
+        super().__init__(stream.name, stream.device)
         self._machine = machine
         self._stream = stream
         self._count = 0
@@ -137,60 +105,10 @@ class MendingStream:
     def __repr__(self) -> str:
         return f"MendingStream({self._stream!r}, count={self._count})"
 
-    def copy(
-        self,
-        source: Region,
-        target: Region,
-        *,
-        point: str,
-        label: str,
-        io: str = "kernel",
-        layer: int | None = None,
-    ) -> None:
-        self._before()
-        self._stream.copy(source, target, point=point, label=label, io=io, layer=layer)
-        self._behind()
-
-    def launch(
-        self,
-        label: str,
-        *,
-        duration_ns: int,
-        point: str,
-        reads: Sequence[Region] = (),
-        writes: Sequence[Write] = (),
-        read_ns: int = 0,
-        body: KernelBody | None = None,
-        layer: int | None = None,
-    ) -> None:
-        self._before()
-        self._stream.launch(
-            label,
-            duration_ns=duration_ns,
-            point=point,
-            reads=reads,
-            writes=writes,
-            read_ns=read_ns,
-            body=body,
-            layer=layer,
-        )
-        self._behind()
-
-    def record(self, event: Event) -> None:
-        self._before()
-        self._stream.record(event)
-        self._behind()
-
-    def wait(self, event: Event) -> None:
-        self._before()
-        self._stream.wait(event)
-        self._behind()
-
-    def _before(self) -> None:
+    def enqueue(self, call: Call) -> None:
         self._count += 1
         for event in self._machine.waits_before(self.name, self._count):
             self._stream.wait(event)
-
-    def _behind(self) -> None:
+        call.on(self._stream)
         for event in self._machine.records_behind(self.name, self._count):
             self._stream.record(event)

@@ -9,30 +9,16 @@ host thread does not wait (`until`), or takes a query for answered yes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from enum import StrEnum
 from typing import NamedTuple
 
+from kernels.races.scheduler.calls import Between, Call, CallStream
 from kernels.races.scheduler.plan import Plan
 from kernels.races.scheduler.program import Program
 from kernels.races.search.replay import run_token
 from kernels.races.search.tokens import Token
-from kernels.substrate.contract import (
-    Buffer,
-    Event,
-    HostOp,
-    HostProgram,
-    HostThread,
-    KernelBody,
-    Machine,
-    Query,
-    Region,
-    Sleep,
-    Stream,
-    Until,
-    Versions,
-    Write,
-)
+from kernels.substrate.contract import HostOp, HostProgram, HostThread, Machine, Query, Sleep, Stream, Until
 
 
 class Break(StrEnum):
@@ -45,12 +31,13 @@ class Break(StrEnum):
 
 class Mutant(NamedTuple):
     """One broken order. where: a stream, or a host thread for `SKIP`. place: of the operation on its stream, or of the
-    yield in its thread, from 1. what: the order in words."""
+    yield in its thread, from 1. what: the order in words. event: that is recorded, waited for or asked about."""
 
     how: Break
     where: str
     place: int
     what: str
+    event: str
 
     def __str__(self) -> str:
         return f"{self.how}: {self.what}"
@@ -67,13 +54,15 @@ def mutants(program: Program) -> list[Mutant]:
             if operation.kind not in ("record", "wait"):
                 continue
             what = f"{stream}.{operation.kind}({operation.event}), operation {place}"
-            found.append(Mutant(Break.DROP, stream, place, what))
+            event = operation.event
+            found.append(Mutant(Break.DROP, stream, place, what, event))
             if operation.kind == "wait" and place < len(lane) and lane[place].kind in ("copy", "kernel"):
-                found.append(Mutant(Break.SWAP, stream, place, f"{what} one later"))
+                found.append(Mutant(Break.SWAP, stream, place, f"{what} one later", event))
             if operation.kind == "record" and place > 1 and lane[place - 2].kind in ("copy", "kernel"):
-                found.append(Mutant(Break.SWAP, stream, place - 1, f"{what} one earlier"))
+                found.append(Mutant(Break.SWAP, stream, place - 1, f"{what} one earlier", event))
     for step, place in _host_waits(program):
-        found.append(Mutant(Break.SKIP, step[0], place, f"thread {step[0]} {step[1]} {step[2]}, yield {place}"))
+        what = f"thread {step[0]} {step[1]} {step[2]}, yield {place}"
+        found.append(Mutant(Break.SKIP, step[0], place, what, step[2]))
     return found
 
 
@@ -99,45 +88,24 @@ def _host_waits(program: Program) -> list[tuple[tuple[str, str, str], int]]:
     return seen
 
 
-class BreakingMachine:
-    """Hands everything on to `machine`, but for the one order."""
+class BreakingMachine(Between):
+    """Hands everything on, but for the one order."""
 
     def __init__(
         self, machine: Machine, mutant: Mutant | None, seen: list[tuple[tuple[str, str, str], int]] | None = None
     ) -> None:
-        self._machine = machine
+        super().__init__(machine)
         self._mutant = mutant
         self._seen = seen
 
-    def __repr__(self) -> str:
-        return f"BreakingMachine({self._machine!r}, {self._mutant})"
-
-    @property
-    def now_ns(self) -> int:
-        return self._machine.now_ns
-
-    def buffer(self, name: str, *, space: str, layer_count: int, page_count: int, page_bytes: int) -> Buffer:
-        return self._machine.buffer(
-            name, space=space, layer_count=layer_count, page_count=page_count, page_bytes=page_bytes
-        )
-
     def stream(self, name: str, *, device: int) -> Stream:
-        stream, mutant = self._machine.stream(name, device=device), self._mutant
+        stream, mutant = self.machine.stream(name, device=device), self._mutant
         if mutant is None or mutant.where != name or mutant.how is Break.SKIP:
             return stream
         return BreakingStream(stream, mutant)
 
-    def event(self, name: str) -> Event:
-        return self._machine.event(name)
-
     def spawn(self, name: str, program: HostProgram) -> HostThread:
-        return self._machine.spawn(name, self._host(name, program))
-
-    def wanted(self, region: Region) -> Versions:
-        return self._machine.wanted(region)
-
-    def landed(self, region: Region) -> Versions:
-        return self._machine.landed(region)
+        return self.machine.spawn(name, self._host(name, program))
 
     def _host(self, name: str, program: HostProgram) -> Generator[HostOp, bool | None, None]:
         answer: bool | None = None
@@ -162,70 +130,26 @@ class BreakingMachine:
                 answer = yield operation
 
 
-class BreakingStream:
+class BreakingStream(CallStream):
     """A stream that leaves one operation out, or holds it back behind the next one."""
 
     def __init__(self, stream: Stream, mutant: Mutant) -> None:
-        self.name = stream.name
-        self.device = stream.device
+        super().__init__(stream.name, stream.device)
         self._stream = stream
         self._mutant = mutant
         self._count = 0
-        self._held: Callable[[], None] | None = None
+        self._held: Call | None = None
 
     def __repr__(self) -> str:
         return f"BreakingStream({self._stream!r}, {self._mutant})"
 
-    def copy(
-        self,
-        source: Region,
-        target: Region,
-        *,
-        point: str,
-        label: str,
-        io: str = "kernel",
-        layer: int | None = None,
-    ) -> None:
-        self._issue(lambda: self._stream.copy(source, target, point=point, label=label, io=io, layer=layer))
-
-    def launch(
-        self,
-        label: str,
-        *,
-        duration_ns: int,
-        point: str,
-        reads: Sequence[Region] = (),
-        writes: Sequence[Write] = (),
-        read_ns: int = 0,
-        body: KernelBody | None = None,
-        layer: int | None = None,
-    ) -> None:
-        self._issue(
-            lambda: self._stream.launch(
-                label,
-                duration_ns=duration_ns,
-                point=point,
-                reads=reads,
-                writes=writes,
-                read_ns=read_ns,
-                body=body,
-                layer=layer,
-            )
-        )
-
-    def record(self, event: Event) -> None:
-        self._issue(lambda: self._stream.record(event))
-
-    def wait(self, event: Event) -> None:
-        self._issue(lambda: self._stream.wait(event))
-
-    def _issue(self, call: Callable[[], None]) -> None:
+    def enqueue(self, call: Call) -> None:
         self._count += 1
         if self._count == self._mutant.place:
             # Dropped for good, or held until the next call.
             self._held = call if self._mutant.how is Break.SWAP else None
             return
-        call()
+        call.on(self._stream)
         if self._held is not None:
             held, self._held = self._held, None
-            held()
+            held.on(self._stream)

@@ -34,12 +34,23 @@ class Replay:
 
 def run_token(plan: Plan, token: Token) -> Replay:
     """Run a token on a plan, whatever its hash. Raises: ReplayDivergence where recorded choices do not fit."""
-    ordered = IssueOrder(token.constraints)
-    strategy: Strategy = ordered if token.choices is None else Replaying(token.choices)
+    strategy = strategy_of(token)
     tracer = Tracer()
     # Asked always: a constraint that cannot be met shows where only the held operation could run.
     outcome = Execution(plan, observer=tracer).run(strategy, asks_always=token.choices is None)
-    return Replay(outcome, tracer.trace, detect(tracer.trace), ordered.was_met)
+    was_met = strategy.was_met if isinstance(strategy, IssueOrder) else True
+    return Replay(outcome, tracer.trace, detect(tracer.trace), was_met)
+
+
+def strategy_of(token: Token) -> Strategy:
+    """What runs the order of a token."""
+    return IssueOrder(token.constraints) if token.choices is None else Replaying(token.choices)
+
+
+def settled(plan: Plan) -> Plan:
+    """The plan once it knows which cells are shared, as a search knows it: so that both number the same steps."""
+    Execution(plan).run(IssueOrder())
+    return plan
 
 
 def replay(program: Program, token: str, *, mend: MendCheck | None = None, has_call_sites: bool = False) -> Replay:
@@ -49,8 +60,8 @@ def replay(program: Program, token: str, *, mend: MendCheck | None = None, has_c
     """
     parsed = Token.parse(token, program_hash=program_hash(program))
     if mend is None:
-        return run_token(Plan(program, has_call_sites=has_call_sites), parsed)
-    plan = Plan(with_edges(program, mend.edges), has_call_sites=has_call_sites)
+        return run_token(settled(Plan(program, has_call_sites=has_call_sites)), parsed)
+    plan = settled(Plan(with_edges(program, mend.edges), has_call_sites=has_call_sites))
     additions = Additions(mend.edges)
     names = [stream.name for stream in plan.script.machine.streams]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from kernels.races.detector.detector import Detector
 from kernels.races.naming.masked import MaskedAccess
@@ -16,6 +17,9 @@ from kernels.races.search.mending import Edge
 from kernels.races.search.minimise import FailureKey
 from kernels.races.search.tokens import Token
 from kernels.substrate.trace import MemoryTrace
+
+if TYPE_CHECKING:
+    from kernels.races.search.difference import OrderDifference
 
 CONFIRMATIONS = 10
 
@@ -55,6 +59,7 @@ class MendCheck:
 class RaceReport:
     """One signature. confirmed: how many of ten replays of the turned-round order failed in the same way; 0 where it
     could not be shown: then the race is predicted. effect: how the first replay ended. detector: of the trace it is in.
+    trace: of the failing order. difference: of it to the nearest order that passes.
     """
 
     group: Group
@@ -63,6 +68,7 @@ class RaceReport:
     token: Token | None = None
     effect: Outcome | None = None
     trace: MemoryTrace | None = None
+    difference: OrderDifference | None = None
     mend: MendCheck | None = None
 
     @property
@@ -123,12 +129,15 @@ class Exploration:
     @property
     def saw_stale_bytes(self) -> bool:
         """Verdict two, by version tags, independent of the first."""
-        return any(failure.outcome.stale or failure.outcome.lost for failure in self.failures)
+        outcomes = [failure.outcome for failure in self.failures]
+        return any(outcome.stale or outcome.lost or outcome.has_other_content for outcome in outcomes)
 
     @property
     def changed_output(self) -> bool:
         """Verdict three: the program's own check failed, with or without a race."""
-        return any(failure.outcome.error for failure in self.failures)
+        return any(
+            outcome.error and not outcome.has_other_content for outcome in (one.outcome for one in self.failures)
+        )
 
     @property
     def answer(self) -> Answer:

@@ -17,6 +17,7 @@ from harness.races.shrinking import shrink, standard_shape
 from harness.simulation.assembly import cost_model
 from kernels.hicache.geometry import preset
 from kernels.races import Code, Exploration, explore
+from kernels.races.naming.naming import kind_of
 from kernels.races.scheduler.program import program_hash, program_name
 
 
@@ -70,6 +71,27 @@ def test_incident_is_named_in_every_shape(sessions: int, pages: int, preset_name
     assert report.mend.is_closed
 
 
+@pytest.mark.parametrize(("turns", "loads"), [(1, 0), (2, 1), (3, 2)])
+def test_each_turn_but_the_first_loads_back(turns: int, loads: int) -> None:
+    """Counted in starts: a load records its start once, and nothing else does."""
+    result = explored(load_scenario("hicache_bf16_gated"), Shape(2, ("c4",), 1, turns))
+    records = [row.event for row in result.trace.operations if row.kind == "record"]
+    starts = [event for event in records if event.startswith("prefill.r0.ring.start[")]
+    assert len(starts) == loads
+    result.assert_clean()
+
+
+def test_shrinking_keeps_the_missing_edge() -> None:
+    """The same two accesses with another edge missing are another race, however small the shape that shows them."""
+    scenario = load_scenario("hicache_bf16", {"cache.remedy": "record_before_the_copy"})
+    kinds = {kind_of(report.group.shown) for report in explored(scenario).races}
+    assert [kind.code for kind in kinds] == [Code.EARLY_RECORD]
+    shrunk = shrink(scenario, kinds)
+    assert shrunk is not None
+    assert (shrunk.shape.sessions, shrunk.shape.turns) == (2, 2)
+    assert shrink(load_scenario("hicache_bf16"), kinds) is None
+
+
 def test_one_session_cannot_lose_the_race_with_itself() -> None:
     scenario = load_scenario("hicache_bf16")
     assert not has_loaded(explored(scenario, Shape(1, standard_shape(scenario).layers)))
@@ -82,7 +104,7 @@ def test_served_run_and_small_program_have_one_signature() -> None:
     assert [group.shown.code for group in served.groups] == [Code.LATE_WAIT]
     assert served.groups[0].layers == tuple(range(21))
     signatures = {group.shown.race.signature for group in served.groups}
-    shrunk = shrink(scenario, signatures)
+    shrunk = shrink(scenario, {kind_of(group.shown) for group in served.groups})
     assert shrunk is not None
     assert shrunk.shape == Shape(2, ("c4",), 1)
     result = explored(scenario, shrunk.shape)
@@ -90,8 +112,8 @@ def test_served_run_and_small_program_have_one_signature() -> None:
 
 
 def test_races_of_the_gated_twin_are_not_shrunk_to() -> None:
-    signatures = {report.group.shown.race.signature for report in explored(load_scenario("hicache_bf16")).races}
-    assert shrink(load_scenario("hicache_bf16_gated"), signatures) is None
+    kinds = {kind_of(report.group.shown) for report in explored(load_scenario("hicache_bf16")).races}
+    assert shrink(load_scenario("hicache_bf16_gated"), kinds) is None
 
 
 def test_small_scenario_keeps_what_the_user_says() -> None:

@@ -54,7 +54,8 @@ def test_race_of_a_scenario_is_named_shown_shrunk_and_closed(capsys: pytest.Capt
     assert "LATE_WAIT on prefill.r0.ring[0].layer[0]   confirmed 10/10   token kr1-" in first
     assert any(line.startswith("  checked  with that edge: 0 races; 0 of 60 schedules fail; 1 order") for line in lines)
     assert re.search(r"LATE_WAIT  prefill.r0.device.index_k layers 0-20: \d+ pairs, indexer\[layer 2\] not after", text)
-    assert "  shrunk   deepseek-v4-flash to 2 sessions x 1 layer x 1 page, 9 shapes tried" in lines
+    shape = "2 sessions x 1 layer x 1 page, 2 turns of the first session"
+    assert f"  shrunk   deepseek-v4-flash to {shape}; 26 shapes tried" in lines
     assert lines[-1].startswith("RACES short_context (2 sessions x 1 layer x 1 page): unordered: yes; stale")
 
 
@@ -65,7 +66,7 @@ def test_race_json_has_the_promised_fields_and_its_token_stands_alone(capsys: py
     assert (race["code"], race["confirmed"], race["mend"]["closed"]) == ("LATE_WAIT", 10, True)
     assert [access["label"] for access in race["accesses"]] == ["index_k[layer 0]", "indexer[layer 0]"]
     assert race["wait_to_add"].startswith("prefill.r0.forward.wait(prefill.r0.ring[0].layer[0]) before #")
-    assert plain["shrunk"] == {"sessions": 2, "layers": ["c4"], "pages": 1, "tried": 9}
+    assert plain["shrunk"] == {"sessions": 2, "layers": ["c4"], "pages": 1, "turns": 2, "tried": 26}
     assert plain["served"]["verdict"] == "races"
     assert len(race["token"]) <= 120
     assert found(capsys, 1, "replay", race["token"])["stale_operations"]
@@ -199,10 +200,22 @@ def test_budget_that_ends_first_is_bounded_and_exit_4(capsys: pytest.CaptureFixt
 
 def test_mutants_of_a_program_are_killed_or_equivalent(capsys: pytest.CaptureFixture[str], program: str) -> None:
     text = output(capsys, 0, "prove", "--program", f"{program}:fenced", "--mutants")
-    assert text.splitlines()[-1] == "4 mutants: 4 killed, 0 failed, 0 equivalent, 0 survived"
+    none = "0 failed, 0 equivalent, 0 killed by another cause, 0 survived, 0 not run"
+    assert text.splitlines()[0] == f"MUTANTS {program}:fenced: 4 mutants: 4 killed, {none}"
     rows = found(capsys, 0, "prove", "--program", f"{program}:fenced", "--mutants")["mutants"]
     assert {row["fate"] for row in rows} == {"killed"}
     assert {row["codes"][0] for row in rows} <= {"MISSING_WAIT", "MISSING_RECORD", "LATE_WAIT", "EARLY_RECORD"}
+
+
+def test_mutants_of_a_program_that_is_not_clean_are_refused(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    assert output(capsys, 4, "prove", "--program", program, "--mutants").startswith(
+        f"UNKNOWN {program} is not clean as it"
+    )
+    assert found(capsys, 4, "prove", "--program", program, "--mutants")["verdict"] == "unknown"
+
+
+def test_kill_table_as_a_page_needs_mutants(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    assert "give it with --mutants" in refusal(capsys, "prove", "--program", program, "--markdown")
 
 
 # replay, trace
