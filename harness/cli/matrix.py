@@ -16,6 +16,7 @@ import click
 from harness.cli.campaign import CampaignInterrupted, campaign_options, names_of, repeat_words, watched
 from harness.cli.options import overrides_from
 from harness.cli.simulate import RUNS_FOLDER
+from harness.simulation.backends import BACKENDS, BackendChoice
 
 if TYPE_CHECKING:
     # Loading these costs more than a refused command should; the command loads them when it runs.
@@ -46,6 +47,8 @@ every arm did what its scenario expects), 0 where all are clean, 4 where one cou
 @click.option("--arms", default=None, metavar="LIST", help="Names or TOML files, comma separated.  [default: the five]")
 @click.option("--until", default="all", show_default=True, type=click.Choice(("all", "decided")),
               help="Run all seeds, or stop as soon as the answer is sure.")  # fmt: skip
+@click.option("--backend", default="virtual", show_default=True, type=click.Choice(BACKENDS),
+              help="What the machines run on. Real time wants one run at a time: --workers 1.")  # fmt: skip
 @campaign_options(default_seeds=None)
 def matrix_command(**arguments: Any) -> int:
     from harness.search.matrix import DEFAULT_ARMS, plan_matrix
@@ -58,7 +61,7 @@ def matrix_command(**arguments: Any) -> int:
     seeds = parse_seeds(arguments["seeds"] or (DEFAULT_SEEDS_UNTIL_DECIDED if is_until else DEFAULT_SEEDS))
     given = DEFAULT_ARMS if arguments["arms"] is None else names_of(arguments["arms"])
     overrides = overrides_from(arguments)
-    plan = plan_matrix(given, seeds, overrides)
+    plan = plan_matrix(given, seeds, overrides, BackendChoice(arguments["backend"]))
     default = MATRICES_FOLDER / f"{plan.name}-{source_fingerprint()[:_SOURCE_DIGITS]}"
     folder = default if arguments["out"] is None else Path(arguments["out"])
     repeat = _repeat(arguments, seeds_text(seeds), overrides)
@@ -103,5 +106,6 @@ def _show(record: MatrixRecord, folder: Path, reports: Mapping[str, Path], *, is
 def _repeat(arguments: Mapping[str, Any], seeds: str, overrides: Mapping[str, str]) -> str:
     asked = {} if arguments["arms"] is None else {"--arms": arguments["arms"]}
     asked |= {"--seeds": seeds}
+    asked |= {"--backend": arguments["backend"]} if arguments["backend"] != "virtual" else {}
     asked |= {"--until": "decided"} if arguments["until"] == "decided" else {}
     return repeat_words("matrix", asked, overrides)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
 
 from harness.config import Scenario, cost_file_path, load_scenario
 from harness.config.views import flat_view
+from harness.simulation.backends import BackendChoice
 from harness.simulation.repeat import repeat_command
 
 _KEY_DIGITS = 24
@@ -25,11 +26,13 @@ class Arm:
     """A scenario with overrides: what a job runs once a seed.
 
     overrides: `section.key` -> text, as on the command line. given: the scenario's name or path, as the user gave it.
+    backend: what the machine runs on.
     """
 
     scenario: Scenario
     overrides: Mapping[str, str]
     given: str
+    backend: BackendChoice = field(default_factory=BackendChoice)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -39,7 +42,8 @@ class Arm:
         """
         values = {key: value for key, value in flat_view(self.scenario).items() if "." in key}
         costs = cost_file_path(self.scenario.cost.file).read_bytes()
-        return hashlib.sha256(msgspec.json.encode(values, order="sorted") + costs).hexdigest()[:_KEY_DIGITS]
+        known = msgspec.json.encode(values, order="sorted") + costs + self.backend.words.encode()
+        return hashlib.sha256(known).hexdigest()[:_KEY_DIGITS]
 
     def __repr__(self) -> str:
         return f"Arm({self.scenario.name}, {dict(self.overrides)})"
@@ -59,7 +63,7 @@ class Job:
     @property
     def repeat(self) -> str:
         """The command that makes this run alone."""
-        return repeat_command(self.arm.given, self.seed, self.arm.overrides)
+        return repeat_command(self.arm.given, self.seed, self.arm.overrides) + self.arm.backend.words
 
     def __str__(self) -> str:
         """The job in a sentence for people: `hicache_bf16 with workload.sessions=30, seed 4`."""
@@ -67,10 +71,10 @@ class Job:
         return f"{self.arm.scenario.name}{f' with {changed}' if changed else ''}, seed {self.seed}"
 
 
-def load_arm(scenario: str, *overrides: Mapping[str, str]) -> Arm:
+def load_arm(scenario: str, *overrides: Mapping[str, str], backend: BackendChoice | None = None) -> Arm:
     """An arm, checked before anything runs; later overrides win. Raises: ConfigError."""
     merged = {key: value for some in overrides for key, value in some.items()}
-    return Arm(load_scenario(scenario, merged), merged, scenario)
+    return Arm(load_scenario(scenario, merged), merged, scenario, backend or BackendChoice())
 
 
 def jobs_of(arms: Iterable[Arm], seeds: Iterable[int]) -> list[Job]:

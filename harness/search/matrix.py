@@ -14,6 +14,7 @@ from itertools import combinations
 
 from harness.config.views import flat_view
 from harness.search.job import Arm, Job, jobs_of, load_arm
+from harness.simulation.backends import BackendChoice
 from kernels.errors import ConfigError
 
 DEFAULT_ARMS = ("hicache_bf16", "hicache_bf16_gated", "hicache_fp8", "off_bf16", "off_fp8")
@@ -62,13 +63,18 @@ class MatrixPlan:
         return hashlib.sha256(prints.encode()).hexdigest()[:_NAME_DIGITS]
 
 
-def plan_matrix(scenarios: Sequence[str], seeds: Sequence[int], overrides: Mapping[str, str]) -> MatrixPlan:
+def plan_matrix(
+    scenarios: Sequence[str],
+    seeds: Sequence[int],
+    overrides: Mapping[str, str],
+    backend: BackendChoice | None = None,
+) -> MatrixPlan:
     """Load every arm.
 
     Raises: ConfigError for anything that could not be run, for one configuration under two names, and for arms whose
     workloads differ: they would send other prompts for the same seed, and no seed could be paired.
     """
-    loaded = [load_arm(name, overrides) for name in scenarios]
+    loaded = [load_arm(name, overrides, backend=backend) for name in scenarios]
     arms = {arm.scenario.name: arm for arm in loaded}
     if len(arms) < len(loaded):
         twice = next(name for name in arms if sum(arm.scenario.name == name for arm in loaded) > 1)

@@ -144,7 +144,7 @@ def _arm(
         scenario=arm.scenario.name,
         summary=arm.scenario.summary,
         expect=arm.scenario.expect,
-        expectation_held=None if verdict is RunVerdict.UNKNOWN else verdict is _EXPECTED[arm.scenario.expect],
+        expectation_held=None if verdict is RunVerdict.UNKNOWN else verdict is _EXPECTED.get(arm.scenario.expect),
         seeds=statistics.seeds,
         seeds_judged=statistics.seeds_judged,
         seeds_corrupted=statistics.seeds_corrupted,

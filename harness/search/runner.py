@@ -33,7 +33,10 @@ class JobRunner:
         if job.seed != self._seed:
             # Another seed sends other text: what the last one left would only fill the memory.
             self._seed, self._shared = job.seed, SharedModel()
-        request = RunRequest(job.arm.scenario, job.seed, self._shared, store=self._store, repeat=job.repeat)
+        arm = job.arm
+        request = RunRequest(
+            arm.scenario, job.seed, self._shared, store=self._store, repeat=job.repeat, backend=arm.backend
+        )
         record = record_of(job, run_to_end(Simulation(request)), self._source)
         # A machine's parts point at each other, so that only the collector frees them, and it comes by too rarely for
         # the gigabyte that they hold.

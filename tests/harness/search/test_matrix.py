@@ -15,6 +15,7 @@ from harness.search.matrix_figures import seeds_that_decide
 from harness.search.matrix_making import MatrixRequest, matrix_record
 from harness.search.matrix_sequence import Decider, whole_seeds
 from harness.search.record import RunRecord
+from harness.simulation.backends import BackendChoice
 from kernels.errors import ConfigError
 from results.matrix.record import MatrixRecord
 from results.verdict import RunVerdict
@@ -215,3 +216,13 @@ def test_undecided_is_no_clean_verdict() -> None:
 def test_no_control_nothing_to_decide() -> None:
     with pytest.raises(ConfigError, match="needs a control"):
         Decider(plan_matrix(("hicache_bf16", "hicache_fp8"), (0,), {}))
+
+
+def test_a_matrix_on_another_backend_is_another_question() -> None:
+    virtual, threaded = (
+        plan_matrix(("hicache_bf16", "hicache_bf16_gated"), (1,), {}, BackendChoice(name))
+        for name in ("virtual", "threaded")
+    )
+    assert virtual.name != threaded.name
+    assert virtual.jobs[0].key == plan_matrix(("hicache_bf16", "hicache_bf16_gated"), (1,), {}).jobs[0].key
+    assert threaded.jobs[0].repeat.endswith("--backend threaded")
