@@ -12,14 +12,17 @@ import click
 
 from harness.cli.ablate import ablate_command
 from harness.cli.arms import arms_command
+from harness.cli.audit import audit_command
 from harness.cli.bench import bench_command
 from harness.cli.compare import compare_command
 from harness.cli.convert import convert_command
 from harness.cli.doctor import doctor_command
+from harness.cli.laws import laws_command
 from harness.cli.matrix import matrix_command
 from harness.cli.nightly import nightly_command
 from harness.cli.options import DEFAULT_SEED, option_name, scenario_options
 from harness.cli.plan import plan_command
+from harness.cli.probe import probe_command
 from harness.cli.prove import prove_command
 from harness.cli.race import race_command
 from harness.cli.replay import replay_command
@@ -28,9 +31,11 @@ from harness.cli.score import score_command
 from harness.cli.sensitivity import sensitivity_command
 from harness.cli.serve import serve_command
 from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER, TRANSPORTS, simulate
+from harness.cli.stress import stress_command
 from harness.cli.sweep import sweep_command
 from harness.cli.trace import trace_command
 from harness.cli.verify_fix import verify_fix_command
+from harness.cli.zoo import zoo_command
 from harness.config import flat_view, list_scenarios, load_scenario
 from harness.simulation.backends import BACKENDS
 from harness.simulation.provenance import project_version
@@ -120,8 +125,11 @@ _COMMANDS = (
     nightly_command,
     sensitivity_command,
     serve_command,
+    stress_command,
+    probe_command,
     ablate_command,
     score_command,
+    audit_command,
     plan_command,
     report_command,
     race_command,
@@ -132,6 +140,8 @@ _COMMANDS = (
     bench_command,
     doctor_command,
     verify_fix_command,
+    zoo_command,
+    laws_command,
 )
 
 for command in _COMMANDS:

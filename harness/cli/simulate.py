@@ -54,13 +54,18 @@ def simulate(arguments: Mapping[str, Any]) -> int:
             backend=backend,
         )
     if is_json:
-        print(json.dumps(result.summary.as_json()))
+        print(json.dumps(result.summary.as_json() | ({"failure": result.failure} if result.failure else {})))
     else:
         first = first_corrupted(result.turns, result.judgements)
         Console(width=None if sys.stdout.isatty() else 100, highlight=False, soft_wrap=False).print(
             screen(result.summary, result.manifest, first)
         )
-    return INTERRUPTED if result.summary.partial else result.summary.exit_code()
+        if result.failure:
+            print(f"FAILED: the prefill engine died, {result.failure}")
+    if result.summary.partial:
+        return INTERRUPTED
+    # A dead engine is what was found, whatever can be said of the replies that came before.
+    return 1 if result.failure else result.summary.exit_code()
 
 
 def run_scenario(

@@ -33,6 +33,7 @@ def check_scenario(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
     _check_pools(scenario, entries)
     _check_chunks(scenario, entries)
     _check_remedy(scenario, entries)
+    _check_memory(scenario, entries)
 
 
 def prompt_tokens_expected(spec: WorkloadSpec) -> int:
@@ -145,6 +146,13 @@ def _check_remedy(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
             " each other after every layer would fall out of step: set engine.tp = 1"
         )
         raise _refuse(what, "cache.remedy", entries)
+
+
+def _check_memory(scenario: Scenario, entries: Mapping[str, Entry]) -> None:
+    cache = scenario.cache
+    if cache.kv_memory_gb is None and cache.index_formula != "allocated":
+        what = f"cache.index_formula = '{cache.index_formula}' divides no memory: set cache.kv_memory_gb"
+        raise _refuse(what, "cache.index_formula", entries)
 
 
 def _pool_sentence(spec: WorkloadSpec, prompt: int, pool: str, size: int) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from kernels.hicache.audit.costs import Formula
 from kernels.hicache.remedy import RemedyName
 
 # The upper bounds only keep out what no machine has, infinity above all.
@@ -32,7 +33,9 @@ class CacheConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     index_k_store: `fused` runs the gated getter just before the bare read, on the same stream, and so masks it.
     remedy: what is put in for the missing gate, right or wrong (`verify-fix` judges them; docs/remedies.md).
     ungated: further pools whose reader skips the gate (the ablation).
-    Pools are sized in tokens, so that a row of another size does not change how much fits.
+    Pools are sized in tokens, so that a row of another size does not change how much fits; but where kv_memory_gb is
+    set, the prefill device has so much memory for its pools, and as many tokens as the capacity formula grants.
+    index_formula: the format in which that formula counts index-K entries, right or wrong (docs/sizing.md).
     """
 
     preset: Literal["deepseek-v4-flash", "deepseek-v4-pro", "dsa", "tiny"]
@@ -50,6 +53,8 @@ class CacheConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     io: Literal["kernel", "direct"]
     io_blocks: Positive
     load_back_threshold_tokens: NotNegative
+    index_formula: Formula
+    kv_memory_gb: PositiveAmount | None = None
 
 
 class EngineConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -135,13 +140,14 @@ class WorkloadSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class Scenario(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One configuration of everything, complete and checked.
 
-    expect: what the scenario is there to show. delays: injected delay by named point, as written, for example
-    {"h2d.index_k": "lognormal:200us,0.5"}; `harness.config.scenario_delays` gives the records.
+    expect: what the scenario is there to show; `failure`: an engine that dies under load. delays: injected delay by
+    named point, as written, for example {"h2d.index_k": "lognormal:200us,0.5"}; `harness.config.scenario_delays` gives
+    the records.
     """
 
     name: Name
     summary: Name
-    expect: Literal["corruption", "clean"]
+    expect: Literal["corruption", "clean", "failure"]
     cache: CacheConfig
     engine: EngineConfig
     cost: CostConfig

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from harness.config import Scenario, cost_file_path, scenario_delays
 from harness.simulation.backends import AnyMachine, BackendChoice, make_machine
+from harness.simulation.device_memory import device_memory
 from kernels.engine.pair import PairSpec, ServingPair
 from kernels.engine.shared import SharedModel
 from kernels.engine.spec import DecodeSpec, PrefillSpec
@@ -90,7 +91,8 @@ def cost_model(scenario: Scenario) -> CostModel:
 
 
 def pair_spec(scenario: Scenario) -> PairSpec:
-    """What the floors below are built from. Raises: ConfigError for a geometry whose selection is too narrow."""
+    """What the floors below are built from. Raises: ConfigError for a geometry whose selection is too narrow,
+    and for pools that do not fit their device."""
     cache, engine = scenario.cache, scenario.engine
     geometry = preset(cache.preset)
     if geometry.top_k < EXACT_TOP_K_MIN:
@@ -100,10 +102,11 @@ def pair_spec(scenario: Scenario) -> PairSpec:
             key="cache.preset",
             value=cache.preset,
         )
+    memory = device_memory(scenario)
     return PairSpec(
         geometry=geometry,
         cache=HiCacheSpec(
-            device_tokens=cache.device_tokens,
+            device_tokens=memory.tokens,
             host_tokens=cache.host_tokens if cache.hicache else 0,
             formats=PoolFormats(index_k=cache.index_k),
             policy=cache.write_policy,
@@ -119,6 +122,7 @@ def pair_spec(scenario: Scenario) -> PairSpec:
             chunk_tokens=engine.chunk_tokens,
             step_ns=round(engine.host_step_us * 1_000),
             head_start_ns=round(engine.head_start_us * 1_000),
+            workspace_bytes=memory.workspace_bytes,
         ),
         decode=DecodeSpec(batch_max=engine.decode_batch_max, step_ns=round(engine.decode_step_ms * 1_000_000)),
         decode_tokens=cache.decode_tokens,

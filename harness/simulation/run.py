@@ -53,12 +53,16 @@ class RunProgress:
 
 @dataclass(slots=True, eq=False)
 class RunResult:
-    """A finished or interrupted run. `manifest` is as stored; turns and judgements are in the order of their ends."""
+    """A finished or interrupted run. `manifest` is as stored; turns and judgements are in the order of their ends.
+
+    failure: why the prefill engine died, where it did.
+    """
 
     summary: RunSummary
     manifest: RunManifest
     turns: list[TurnRecord]
     judgements: list[Judgement]
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +216,8 @@ class Simulation:
                 summary=summary.as_json(),
                 partial=self._is_stopped,
             )
-        return RunResult(summary, manifest, self._turns, self._judgements)
+        failure = self._assembly.pair.prefill.failure
+        return RunResult(summary, manifest, self._turns, self._judgements, failure)
 
 
 def _context(workload: Workload, manifest: RunManifest) -> JudgeContext:

@@ -56,6 +56,12 @@ class Batcher:
                 self._cache.release(job.lease)
         return gone
 
+    def drop_all(self) -> list[PrefillJob]:
+        """Take everybody out of the line. Who has a lease keeps it."""
+        gone = list(self._line)
+        self._line.clear()
+        return gone
+
     def next_batch(self) -> HostPiece[Batch | None]:
         """Choose the next batch, and take its pages. Effect: may evict; queues load-backs in the cache.
 

@@ -127,4 +127,5 @@ class ServingPair:
             "decode_steps": self.decode.steps,
             "handoffs": self._handoff.count,
             "handoff_bytes": self._handoff.bytes,
+            **({"out_of_memory": 1} if self.prefill.failure else {}),
         }

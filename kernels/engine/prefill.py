@@ -23,7 +23,7 @@ from kernels.engine.ledger import ContentLedger
 from kernels.engine.prompt import PromptReader
 from kernels.engine.readout import Readout
 from kernels.engine.request import FinishReason, GenerateRequest, TokenSink, Usage
-from kernels.engine.spec import PrefillSpec
+from kernels.engine.spec import ACTIVATION_BYTES_PER_TOKEN, PrefillSpec
 from kernels.hicache.controller import HiCache
 from kernels.hicache.gate import NO_CONSUMER
 from kernels.hicache.loads import LoadOperation
@@ -95,6 +95,7 @@ class PrefillEngine:
         self._computing: Batch | None = None
         self._done = [machine.event(f"forward.done.r{rank}") for rank in range(len(streams))]
         self.forwards = 0
+        self.failure = ""
         self._work = [_RankWork() for _ in streams[1:]]
         self._helpers = [
             machine.spawn(f"prefill.r{rank}", self._rank_program(rank, work)) for rank, work in enumerate(self._work, 1)
@@ -107,6 +108,10 @@ class PrefillEngine:
         """Take the prefill half of a request. `sink` gets its first token, and the end once it has been handed off."""
         meeting = self._bootstrap.meet(request.room)
         evidence = self._evidence.setdefault(request.request_id, RequestEvidence())
+        if self.failure:
+            sink.on_finish("error", Usage(0, 0, 0), self._machine.now_ns, self.failure)
+            self._bootstrap.give_up(meeting, self.failure)
+            return
         prompt = self._intake.prompt(request, sink, meeting, self._machine.now_ns)
         if prompt is not None:
             self._batcher.add(PrefillJob(request, sink, prompt, meeting, evidence))
@@ -134,7 +139,9 @@ class PrefillEngine:
             if self._has_news:
                 yield from self._park()
             batch = yield from self._batcher.next_batch()
-            if batch is not None:
+            if batch is not None and not self._fits(batch):
+                self._die(batch)
+            elif batch is not None:
                 yield from self._run(batch)
             elif self._sending or not self.cache.is_idle:
                 yield from self._load_alone()
@@ -165,6 +172,24 @@ class PrefillEngine:
         slot = yield from self.cache.start_loading()
         if slot != NO_CONSUMER:
             yield from wait_all(rank.ring.finish_event(slot) for rank in self.cache.ranks)
+
+    def _fits(self, batch: Batch) -> bool:
+        """Whether the device has room for this forward's activations beside the pools."""
+        room = self._spec.workspace_bytes
+        return room is None or batch.new_tokens * ACTIVATION_BYTES_PER_TOKEN <= room
+
+    def _die(self, batch: Batch) -> None:
+        """An allocation of a forward fails, and the process ends, as SGLang's scheduler does: nobody who waits in it
+        gets an answer, and nobody is taken in any more. What is on its way to the decode side still arrives."""
+        needed, room = batch.new_tokens * ACTIVATION_BYTES_PER_TOKEN, self._spec.workspace_bytes
+        self.failure = (
+            f"out of device memory: a forward of {batch.new_tokens:,} new tokens needs {needed:,} bytes beside the"
+            f" pools, and they leave {room:,}"
+        )
+        jobs = [*(extend.job for extend in batch.extends), *self._batcher.drop_all()]
+        for job in {id(job): job for job in jobs}.values():
+            job.meeting.cancelled, job.meeting.problem = True, self.failure
+            self._finish(job, "error")
 
     def _run(self, batch: Batch) -> HostProgram:
         """One forward from its load to its results."""
@@ -239,8 +264,8 @@ class PrefillEngine:
     def _finish(self, job: PrefillJob, reason: FinishReason) -> None:
         if job.lease is not None and job.lease.is_open:
             self.cache.release(job.lease)
-        usage = Usage(len(job.prompt.tokens), 0 if reason == "abort" else 1, job.cached_tokens)
-        message = (job.meeting.problem or "the request was aborted") if reason == "abort" else ""
+        usage = Usage(len(job.prompt.tokens), 1 if reason == "stop" else 0, job.cached_tokens)
+        message = (job.meeting.problem or "the request was aborted") if reason != "stop" else ""
         self._bootstrap.leave(job.meeting)
         job.sink.on_finish(reason, usage, self._machine.now_ns, message)
         self._bootstrap.changed()

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ACTIVATION_BYTES_PER_TOKEN = 3 * 2**19
+"""Device memory of one new token in a forward: the 1.5 MiB by which SGLang itself sets memory aside for a chunk
+(0.5.16 `server_args`, "activation_tokens * 1.5"; its authors call it a heuristic)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PrefillSpec:
@@ -17,6 +21,7 @@ class PrefillSpec:
     step_ns: host time of one turn of the scheduler loop before it launches.
     head_start_ns: further host time between the enqueueing of a load and of the forward that needs it.
     poll_ns: pause of the idle loop while transfers are in flight.
+    workspace_bytes: device memory that the pools leave to a forward's activations; None: as much as it takes.
     """
 
     batch_max: int
@@ -24,6 +29,7 @@ class PrefillSpec:
     step_ns: int
     head_start_ns: int
     poll_ns: int = 200_000
+    workspace_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

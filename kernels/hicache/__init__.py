@@ -2,6 +2,7 @@
 
 Owns, one idea a file:
     geometry, sizing    which layers and pools a model has, and what they weigh
+    audit/              what a capacity formula grants, and whether that fits a memory
     pools, ranks        buffers on a machine, one set per tier and tensor parallel rank
     allocator           page free lists in the order that SGLang reuses pages
     node, radix         the tree of cached pages; matching, inserting, locking

@@ -20,16 +20,11 @@ IndexFormat = Literal["bf16", "fp8", "fp4"]
 KvFormat = Literal["fp8_scaled", "fp8"]
 """Full KV of the dsa preset: 512 fp8 + 4 fp32 scales + 64 bf16 rope = 656 bytes, or 576 plain fp8 bytes."""
 
-SWA_RATIO = 0.1
-"""Sliding-window slots granted per full token (SGLang's default for DeepSeek-V4)."""
-
 _INDEX_DIMENSIONS = 128
 _INDEX_BYTES_PER_SCALE = 4
 _LATENT_BYTES = 584  # 448 fp8 + 64 bf16 rope + 7 scales + 1 pad.
 _PAGE_ALIGNMENT_BYTES = 576
 _LATENT_POOLS = frozenset({"swa", "c4", "c128"})
-RING_TOKENS = 128
-"""The c4 states are sized, and allocated, as one ring per 128 tokens of the window pool, although its page has 256."""
 _RING_SLOTS = 8
 _C128_RING_SLOTS = 128
 _STATE_BYTES_PER_VALUE = 4
@@ -123,17 +118,3 @@ def pool_sizes(geometry: Geometry, formats: PoolFormats, page_counts: Mapping[Po
         PoolSize(kind, len(geometry.layers_with(kind)), count, page_bytes(kind, geometry, formats))
         for kind, count in page_counts.items()
     )
-
-
-def slots_per_full_token(kind: PoolKind, geometry: Geometry, swa_ratio: float) -> float:
-    """Slots of one layer that SGLang grants for one full token."""
-    match kind:
-        case "swa":
-            return swa_ratio
-        case "c4_state" | "index_state":
-            return swa_ratio * _RING_SLOTS / RING_TOKENS
-        case "c128_state":
-            return 0.0  # One ring per request slot: SGLang's formula budgets it apart.
-        case "kv" | "c4" | "c128" | "index_k":
-            return slots_per_page(kind, geometry) / geometry.page_tokens
-    assert_never(kind)

@@ -1,4 +1,4 @@
-"""Bytes against published numbers (SGLang 0.5.16 pools and its capacity formula), not against our own code."""
+"""Bytes against published numbers (SGLang 0.5.16 pools), not against our own code."""
 
 from __future__ import annotations
 
@@ -7,20 +7,10 @@ import pytest
 
 from kernels.hicache.geometry import PoolKind, preset
 from kernels.hicache.pools import TierPools
-from kernels.hicache.sizing import (
-    IndexFormat,
-    KvFormat,
-    PoolFormats,
-    bytes_per_full_token,
-    granted_tokens,
-    overcommitted_bytes,
-    page_bytes,
-    slot_bytes,
-)
+from kernels.hicache.sizing import IndexFormat, KvFormat, PoolFormats, page_bytes, slot_bytes
 from tests.hicache.fake_machine import FakeMachine
 
 FLASH = preset("deepseek-v4-flash")
-PRO = preset("deepseek-v4-pro")
 BF16 = PoolFormats(index_k="bf16")
 FP8 = PoolFormats(index_k="fp8")
 
@@ -55,30 +45,6 @@ def test_dsa_pages_hold_64_tokens() -> None:
     for kv, width in widths.items():
         assert page_bytes("kv", dsa, PoolFormats(kv=kv)) == 64 * width
     assert 61 * (slot_bytes("index_k", BF16) - slot_bytes("index_k", FP8)) == 7_564
-
-
-def test_bytes_per_full_token_match_the_capacity_formula() -> None:
-    assert bytes_per_full_token(FLASH, FP8) == pytest.approx(7_705.45, abs=0.001)
-    assert bytes_per_full_token(FLASH, BF16) == pytest.approx(8_356.45, abs=0.001)
-    assert bytes_per_full_token(PRO, BF16) - bytes_per_full_token(PRO, FP8) == pytest.approx(930.0)
-
-
-def test_the_wrong_formula_misses_651_bytes_a_token_only_when_asked_for() -> None:
-    wrong = bytes_per_full_token(FLASH, BF16, index_formula="fp8")
-    assert bytes_per_full_token(FLASH, BF16) - wrong == pytest.approx(651.0)
-    assert wrong == pytest.approx(bytes_per_full_token(FLASH, FP8))
-
-
-def test_the_incident_over_commits_1_1_gigabytes_of_a_13_gigabyte_pool() -> None:
-    pool_bytes = 13_020_000_000
-    assert granted_tokens(pool_bytes, FLASH, BF16, index_formula="fp8") == pytest.approx(1.690e6, rel=0.001)
-    assert overcommitted_bytes(pool_bytes, FLASH, BF16, index_formula="fp8") == pytest.approx(1.1e9, rel=0.001)
-    assert overcommitted_bytes(pool_bytes, FLASH, BF16) <= 0
-
-
-def test_granted_tokens_are_whole_pages() -> None:
-    assert granted_tokens(10_000_000, FLASH, BF16) % FLASH.page_tokens == 0
-    assert granted_tokens(1_000_000, FLASH, BF16) == 0
 
 
 def test_pools_are_allocated_with_the_bytes_that_are_counted() -> None:

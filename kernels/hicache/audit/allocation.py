@@ -14,16 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernels.hicache.audit.costs import STATE_POOLS
+from kernels.hicache.audit.rules import WindowPool
 from kernels.hicache.geometry import Geometry, PoolKind
-from kernels.hicache.sizing import (
-    RING_TOKENS,
-    SWA_RATIO,
-    PoolFormats,
-    PoolSize,
-    pool_sizes,
-    slot_bytes,
-    slots_per_page,
-)
+from kernels.hicache.sizing import PoolFormats, PoolSize, pool_sizes, slot_bytes, slots_per_page
 
 _PAGED_ORDER: tuple[PoolKind, ...] = ("swa", "kv", "c4", "c128", "index_k")
 
@@ -39,32 +32,29 @@ class Failure:
 
 
 def device_page_counts(
-    geometry: Geometry, tokens: int, *, swa_ratio: float = SWA_RATIO, requests: int = 0
+    geometry: Geometry, tokens: int, window: WindowPool, *, requests: int = 0
 ) -> dict[PoolKind, int]:
     """Pages of every pool for so many full tokens; a page of a state pool is one ring.
 
-    requests: running requests that the c128 states are sized for; 0 leaves them out. Two rings are spare.
+    requests: running requests that the c128 states are sized for; 0 leaves them out.
     """
     full = tokens // geometry.page_tokens
-    window = int(tokens * swa_ratio) // geometry.page_tokens
-    rings = window * geometry.page_tokens // RING_TOKENS
+    window_pages = int(tokens * window.ratio) // geometry.page_tokens
     counts: dict[PoolKind, int] = {}
     for kind in geometry.pool_kinds:
         if kind == "swa":
-            counts[kind] = window
+            counts[kind] = window_pages
         elif kind == "c128_state":
-            counts[kind] = requests + 3 if requests else 0
+            counts[kind] = request_rings(requests)
         else:
-            counts[kind] = rings if kind in STATE_POOLS else full
+            is_state = kind in STATE_POOLS
+            counts[kind] = window_pages * geometry.page_tokens // window.ring_tokens if is_state else full
     return counts
 
 
-def device_pools(
-    geometry: Geometry, formats: PoolFormats, tokens: int, *, swa_ratio: float = SWA_RATIO, requests: int = 0
-) -> tuple[PoolSize, ...]:
-    """A device's pools for so many full tokens."""
-    counts = device_page_counts(geometry, tokens, swa_ratio=swa_ratio, requests=requests)
-    return pool_sizes(geometry, formats, counts)
+def request_rings(requests: int) -> int:
+    """Rings of c128 states for so many running requests; SGLang has three to spare: a slot, a ring, its rounding."""
+    return requests + 3 if requests else 0
 
 
 def stored_bytes(pools: Sequence[PoolSize], geometry: Geometry, formats: PoolFormats) -> int:

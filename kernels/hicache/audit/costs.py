@@ -8,24 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, assert_never, get_args
 
 from kernels.errors import ConfigError
+from kernels.hicache.audit.rules import Rules, WindowPool
 from kernels.hicache.geometry import Geometry, PoolKind
-from kernels.hicache.sizing import (
-    RING_TOKENS,
-    SWA_RATIO,
-    PoolFormats,
-    page_bytes,
-    slot_bytes,
-    slots_per_full_token,
-    slots_per_page,
-)
+from kernels.hicache.sizing import PoolFormats, page_bytes, slot_bytes, slots_per_page
 
 Formula = Literal["fp8", "fp4", "bf16", "allocated"]
-"""fp8, fp4, bf16: SGLang's formula up to 0.5.16, with index-K entries counted in that format, right or wrong.
-allocated: every pool as it is allocated, page padding too."""
+"""fp8, fp4, bf16: SGLang's formula with index-K entries counted in that format, right or wrong.
+allocated: every pool as it is allocated, page padding too, whatever the rules."""
 FORMULAS: tuple[Formula, ...] = get_args(Formula)
+
+SWA_RATIO = 0.1
+"""Sliding-window slots granted per full token (SGLang's default for DeepSeek-V4)."""
 
 STATE_POOLS: frozenset[PoolKind] = frozenset({"c4_state", "index_state", "c128_state"})
 
@@ -67,34 +63,36 @@ def formula_named(name: str) -> Formula:
     return found
 
 
-def _pages_per_full_token(kind: PoolKind, geometry: Geometry, swa_ratio: float) -> float:
-    """Pages of one layer that SGLang allocates for one full token; a page of a state pool is one ring."""
+def _pages_per_full_token(kind: PoolKind, geometry: Geometry, window: WindowPool) -> float:
+    """Pages of one layer that are granted for one full token; a page of a state pool is one ring."""
     match kind:
         case "swa":
-            return swa_ratio / geometry.page_tokens
+            return window.ratio / geometry.page_tokens
         case "c4_state" | "index_state":
-            return swa_ratio / RING_TOKENS
+            return window.ratio / window.ring_tokens
         case "c128_state":
-            return 0.0
-        case _:
+            return 0.0  # One ring per request slot: SGLang's formula budgets it apart.
+        case "kv" | "c4" | "c128" | "index_k":
             return 1 / geometry.page_tokens
+    assert_never(kind)
 
 
 def pool_costs(
-    geometry: Geometry, formats: PoolFormats, formula: Formula, *, swa_ratio: float = SWA_RATIO
+    geometry: Geometry, formats: PoolFormats, formula: Formula, rules: Rules, *, swa_ratio: float = SWA_RATIO
 ) -> tuple[PoolCost, ...]:
     """Every pool that the geometry has. c128 states cost nothing here: they go by request, not by token."""
-    return tuple(_cost(kind, geometry, formats, formula, swa_ratio) for kind in geometry.pool_kinds)
-
-
-def _cost(kind: PoolKind, geometry: Geometry, formats: PoolFormats, formula: Formula, swa_ratio: float) -> PoolCost:
-    layer_count = len(geometry.layers_with(kind))
-    slots = layer_count * slots_per_full_token(kind, geometry, swa_ratio)
-    stored = slots * slot_bytes(kind, formats)
-    counted = stored if formula == "allocated" else slots * slot_bytes(kind, replace(formats, index_k=formula))
-    fill = page_bytes(kind, geometry, formats) - slots_per_page(kind, geometry) * slot_bytes(kind, formats)
-    padding = layer_count * _pages_per_full_token(kind, geometry, swa_ratio) * fill
-    return PoolCost(kind, layer_count, counted, stored, padding, counts_padding=formula == "allocated")
+    window = WindowPool(swa_ratio, rules.ring_tokens(geometry))
+    counts_padding = rules.counts_padding or formula == "allocated"
+    counted = formats if formula == "allocated" else replace(formats, index_k=formula)
+    costs = []
+    for kind in geometry.pool_kinds:
+        layers = len(geometry.layers_with(kind))
+        pages = layers * _pages_per_full_token(kind, geometry, window)
+        slots = slots_per_page(kind, geometry)
+        fill = page_bytes(kind, geometry, formats) - slots * slot_bytes(kind, formats)
+        stored, by_formula = (pages * slots * slot_bytes(kind, each) for each in (formats, counted))
+        costs.append(PoolCost(kind, layers, by_formula, stored, pages * fill, counts_padding))
+    return tuple(costs)
 
 
 def counted_bytes(costs: Sequence[PoolCost]) -> float:

@@ -14,14 +14,16 @@ from dataclasses import dataclass
 from kernels.errors import ConfigError
 from kernels.hicache.audit.allocation import (
     Failure,
-    device_pools,
+    device_page_counts,
     first_failure,
     one_page_bytes,
+    request_rings,
     stored_bytes,
 )
-from kernels.hicache.audit.costs import Formula, PoolCost, counted_bytes, granted_tokens, pool_costs
+from kernels.hicache.audit.costs import SWA_RATIO, Formula, PoolCost, counted_bytes, granted_tokens, pool_costs
+from kernels.hicache.audit.rules import OLDER, Rules, WindowPool
 from kernels.hicache.geometry import Geometry
-from kernels.hicache.sizing import RING_TOKENS, SWA_RATIO, PoolFormats, PoolSize, page_bytes, pool_sizes
+from kernels.hicache.sizing import PoolFormats, PoolSize, page_bytes, pool_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +39,22 @@ class Question:
     formats: PoolFormats
     formula: Formula
     memory_bytes: int
+    rules: Rules = OLDER
     swa_ratio: float = SWA_RATIO
     requests: int = 0
     tokens: int | None = None
+
+    @property
+    def window(self) -> WindowPool:
+        return WindowPool(self.swa_ratio, self.rules.ring_tokens(self.geometry))
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
     """The answer. All `*_per_token` are bytes per full token over all layers.
 
-    stored_bytes: slots of all pools. padding_bytes: what fills their pages up. failure: against the memory alone.
+    stored_bytes: slots of all pools. padding_bytes: what fills their pages up. failure: the first allocation that does
+    not fit where there is not a byte beyond the memory.
     """
 
     question: Question
@@ -80,9 +88,14 @@ class Audit:
         return self.stored_bytes + self.padding_bytes
 
     @property
+    def counts_padding(self) -> bool:
+        return all(cost.counts_padding for cost in self.costs)
+
+    @property
     def over_commit_bytes(self) -> int:
-        """By how much the slots alone pass the memory."""
-        return max(0, self.stored_bytes - self.question.memory_bytes)
+        """By how much what the formula is about passes the memory: the slots, and page padding where it counts that."""
+        meant = self.allocated_bytes if self.counts_padding else self.stored_bytes
+        return max(0, meant - self.question.memory_bytes)
 
     @property
     def beyond_memory_bytes(self) -> int:
@@ -99,6 +112,11 @@ class Audit:
         return sum(pool.size_bytes for pool in self.pools if pool.kind == "c128_state")
 
     @property
+    def implied_per_token(self) -> float:
+        """What a full token may cost at most, if this many are to fit."""
+        return (self.question.memory_bytes - self.request_state_bytes) / self.tokens
+
+    @property
     def request_slot_bytes(self) -> int:
         """c128 states of one running request."""
         geometry = self.question.geometry
@@ -111,7 +129,7 @@ class Audit:
     def idle_state_per_token(self) -> float:
         """c4 states that are counted and allocated, but not used: one ring serves a whole page."""
         states = sum(cost.stored_bytes for cost in self.costs if cost.kind in ("c4_state", "index_state"))
-        return states * max(0.0, 1 - RING_TOKENS / self.question.geometry.page_tokens)
+        return states * (1 - self.question.window.ring_tokens / self.question.geometry.page_tokens)
 
     @property
     def reserved_page_bytes(self) -> int:
@@ -122,21 +140,22 @@ class Audit:
 def audit(question: Question) -> Audit:
     """Raises: ConfigError for a memory that does not hold one page of each pool."""
     geometry, formats = question.geometry, question.formats
-    costs = pool_costs(geometry, formats, question.formula, swa_ratio=question.swa_ratio)
+    costs = pool_costs(geometry, formats, question.formula, question.rules, swa_ratio=question.swa_ratio)
     aside = sum(pool.size_bytes for pool in _request_states(question))
-    least = one_page_bytes(geometry, formats)
-    if question.memory_bytes - aside < least:
-        states = f" beside {aside:,} bytes of c128 states for {question.requests} requests" if aside else ""
+    tokens = question.tokens
+    if tokens is None:
+        tokens = granted_tokens(max(0, question.memory_bytes - aside), costs, geometry.page_tokens)
+    counts = device_page_counts(geometry, tokens, question.window, requests=question.requests)
+    empty = [kind for kind, count in counts.items() if count == 0 and kind != "c128_state"]
+    if empty:
+        beside = f", {aside:,} of them set aside for c128 states," if aside else ""
         raise ConfigError(
-            f"a memory of {question.memory_bytes:,} bytes is less than one page of each pool: {geometry.name} needs"
-            f" {least:,} bytes for its first {geometry.page_tokens} tokens{states}",
+            f"a memory of {question.memory_bytes:,} bytes{beside} is less than one page of each pool: {tokens:,} tokens"
+            f" of {geometry.name} leave {', '.join(empty)} without a page",
             key="--memory",
             value=question.memory_bytes,
         )
-    tokens = question.tokens
-    if tokens is None:
-        tokens = granted_tokens(question.memory_bytes - aside, costs, geometry.page_tokens)
-    pools = device_pools(geometry, formats, tokens, swa_ratio=question.swa_ratio, requests=question.requests)
+    pools = pool_sizes(geometry, formats, counts)
     stored = stored_bytes(pools, geometry, formats)
     return Audit(
         question=question,
@@ -152,4 +171,4 @@ def audit(question: Question) -> Audit:
 def _request_states(question: Question) -> tuple[PoolSize, ...]:
     if not question.requests or "c128_state" not in question.geometry.pool_kinds:
         return ()
-    return pool_sizes(question.geometry, question.formats, {"c128_state": question.requests + 3})
+    return pool_sizes(question.geometry, question.formats, {"c128_state": request_rings(question.requests)})

@@ -103,3 +103,29 @@ def test_a_baseline_of_another_workload_is_refused(tmp_path: Path, capsys: pytes
 def test_what_is_no_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", str(tmp_path / "nothing")]) == 2
     assert "there is no such folder" in capsys.readouterr().err
+
+
+def test_a_run_compared_with_itself_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, other = str(stored(tmp_path, sound(100, 0))), str(stored(tmp_path, sound(100, 1)))
+    for words in ([path, "--baseline", path, "--baseline", other], [path, "--baseline", other, "--baseline", other]):
+        assert main(["score", *words]) == 2
+        assert "is named twice: a run that is compared with itself shows no noise" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", ["torn", "doubled", "missing"])
+def test_what_is_not_whole_is_never_clean(tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str) -> None:
+    path = stored(tmp_path, sound(100, 0))
+    assert main(["score", str(path)]) == 0, "the whole run is clean"
+    turns = path / "turns.jsonl"
+    lines = turns.read_bytes().splitlines(keepends=True)
+    turns.write_bytes(
+        {"torn": b"".join(lines)[:-9], "doubled": b"".join([*lines, lines[3]]), "missing": b"".join(lines[1:])}[damage]
+    )
+    capsys.readouterr()
+    assert main(["score", str(path)]) == 4
+    captured = capsys.readouterr()
+    assert captured.out.startswith("UNKNOWN")
+    assert "DAMAGED  not everything that was stored could be read" in captured.out
+    assert "what could be read is clean, but not everything could be read" in captured.out
+    assert "INTERRUPTED" not in captured.out
+    assert "warning: turns.jsonl" in captured.err
