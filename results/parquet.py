@@ -24,17 +24,19 @@ _MACHINE = "machine_"
 _MACHINE_COLUMNS = tuple(column.name for column in fields(MachineEvidence))
 _MACHINE_TYPES = {"stale_sample": pa.string(), "late_us_max": pa.float64()}
 
+_JUDGED_COLUMNS = ("verdict", "kind", "origin", "blame", "blame_reason")
+
 _TURN_COLUMNS = (
     *((name, pa.int64()) for name in ("session", "turn", "group", "scheduled_ns", "sent_ns")),
     *((name, pa.int64()) for name in ("first_token_ns", "finished_ns")),
     *((name, pa.int64()) for name in ("prompt_tokens", "completion_tokens", "cached_tokens")),
-    *((name, pa.string()) for name in ("request_id", "finish_reason", "content", "error")),
+    *((name, pa.string()) for name in ("request_id", "finish_reason", "content", "reasoning", "error")),
     ("tool_calls", pa.list_(_CALL)),
     ("expected_name", pa.string()),
     ("expected_arguments", pa.string()),
     ("secrets", pa.list_(pa.string())),
     *((_MACHINE + name, _MACHINE_TYPES.get(name, pa.int64())) for name in _MACHINE_COLUMNS),
-    *((name, pa.string()) for name in ("verdict", "kind", "origin")),
+    *((name, pa.string()) for name in _JUDGED_COLUMNS),
 )
 TURN_SCHEMA = pa.schema(_TURN_COLUMNS)
 
@@ -49,7 +51,7 @@ FINDING_SCHEMA = pa.schema(
 
 
 def turn_table(turns: Iterable[TurnRecord], judgements: Iterable[Judgement]) -> pa.Table:
-    """One row a turn, with its verdict, kind and origin; without the raw text."""
+    """One row a turn, with its verdict, kind, origin and blame; without the raw text."""
     judged = {judgement.key: judgement for judgement in judgements}
     rows = [_turn_row(_storable(turn), judged.get(turn.key)) for turn in turns]
     return pa.Table.from_pylist(rows, schema=TURN_SCHEMA)
@@ -102,17 +104,22 @@ def _turn_row(turn: TurnRecord, judgement: Judgement | None) -> dict[str, Any]:
         row[_MACHINE + "stale_sample"] = _json_text(machine["stale_sample"])
     if judgement is not None:
         row |= {"verdict": judgement.verdict, "kind": judgement.kind, "origin": judgement.origin}
+        if judgement.blame is not None:
+            row |= {"blame": judgement.blame.side, "blame_reason": judgement.blame.reason}
     return row
 
 
 def _turn(row: dict[str, Any]) -> TurnRecord:
     machine = {name: row.pop(_MACHINE + name) for name in _MACHINE_COLUMNS}
-    for name in ("verdict", "kind", "origin"):
-        del row[name]
+    for name in _JUDGED_COLUMNS:
+        # Tables of older versions have fewer of them.
+        row.pop(name, None)
     if machine["batch"] is None:
         row["machine"] = None
     else:
         row["machine"] = machine | {"stale_sample": msgspec.json.decode(machine["stale_sample"])}
+    if row.get("reasoning") is None:
+        row["reasoning"] = ""
     arguments = msgspec.json.decode(row.pop("expected_arguments"))
     row["expected"] = {"name": row.pop("expected_name"), "arguments": arguments}
     return msgspec.convert(row | {"raw": None}, type=TurnRecord)

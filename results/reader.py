@@ -24,7 +24,8 @@ from results.store import RawReply
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stored run. Turns and judgements stand in the order in which they were stored."""
+    """A stored run. Turns and judgements stand in the order in which they were stored; a turn that was stored twice is
+    there once, as it was stored first."""
 
     path: Path
     manifest: RunManifest
@@ -58,7 +59,9 @@ def open_run(path: Path) -> Run:
     faults += _doubled(layout.TURNS, [turn.key for turn in turns])
     faults += _doubled(layout.FINDINGS, [judgement.key for judgement in judgements])
     faults += _missing(manifest, sessions, turns, judgements)
-    return Run(path, manifest, tuple(tools), tuple(sessions), tuple(turns), tuple(judgements), tuple(faults))
+    once = {turn.key: turn for turn in reversed(turns)}
+    kept = tuple(turn for turn in turns if once[turn.key] is turn)
+    return Run(path, manifest, tuple(tools), tuple(sessions), kept, tuple(judgements), tuple(faults))
 
 
 def read_raw(run: Run) -> tuple[dict[tuple[int, int], str], list[LineFault]]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-SCHEMA = "kvrace-run/1"
-"""Name and version of the format. A reader refuses a higher number; it accepts fields that it does not know."""
+SCHEMA = "kvrace-run/2"
+"""Name and version of the format. A reader refuses a higher number; it accepts fields that it does not know, but no
+new words for an old field: a new kind or verdict makes a new number. 2: more kinds, blame, reasoning."""
 
 JsonObject = dict[str, Any]
 
@@ -105,7 +106,7 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One request and its reply."""
+    """One request and its reply. reasoning: what the model thought aloud, where the server sends it apart."""
 
     session: int
     turn: int
@@ -126,6 +127,7 @@ class TurnRecord:
     error: str | None
     raw: str | None
     machine: MachineEvidence | None
+    reasoning: str = ""
 
     @property
     def key(self) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from results.counts import count_turns
 from results.digest import digest_of
 from results.findings import Judgement
 from results.records import Measured, RunManifest, TurnRecord
-from results.stats.clusters import clustered_rate
+from results.stats.arm_rate import arm_rate
 from results.stats.intervals import Interval, clopper_pearson
 from results.vacuity import exercise_of
 from results.verdict import RunVerdict, verdict_of
@@ -25,7 +25,8 @@ Bounds = tuple[float, float]
 class RunSummary:
     """The figures of one run. Rates are over the sessions and turns that could be judged.
 
-    session_ci95: Clopper-Pearson over sessions, as if they were independent. turn_ci95: allows for sessions.
+    session_ci95: Clopper-Pearson over sessions, as if they were independent. turn_ci95, kind_ci95: over turns,
+    with the session as the cluster (`arm_rate`).
     kinds, kind_ci95, session_kinds: turns by primary kind; sessions by the kind of their first corrupted turn.
     origins, session_origins: by the machine's own evidence. A session is primary where any of its turns up to its
     first corrupted one read stale bytes, and secondary where only pages of others poisoned it.
@@ -84,15 +85,23 @@ def summarise(
     measured: Measured,
     run_dir: str,
     partial: bool = False,
+    faults: Sequence[str] = (),
 ) -> RunSummary:
-    """Count a run's judged turns. `turns` and `judgements` are in the same order, one judgement a turn."""
+    """Count a run's judged turns. `turns` and `judgements` are in the same order, one judgement a turn.
+
+    Args:
+        faults: what of a stored run could not be read, in words. With any of them no run is clean.
+    """
     assert [turn.key for turn in turns] == [judgement.key for judgement in judgements], "one judgement a turn, in order"
     counts = count_turns(turns, judgements)
     counters = measured.counters
     exercise = exercise_of(turns, counters)
     verdict, reason = verdict_of(manifest, counts, exercise)
+    if faults and verdict is RunVerdict.CLEAN:
+        verdict = RunVerdict.UNKNOWN
+        reason = f"what could be read is clean, but not everything could be read: {faults[0]}"
     session_rate = clopper_pearson(counts.sessions_corrupted, counts.sessions_judged)
-    turn_rate = clustered_rate(counts.corrupted_by_session, counts.judged_by_session)
+    turn_rate = arm_rate(counts.corrupted_by_session, counts.judged_by_session)
     machine = [turn.machine for turn in turns if turn.machine is not None]
     return RunSummary(
         scenario=manifest.scenario,
@@ -134,7 +143,7 @@ def summarise(
 
 
 def _bounds(events: Sequence[int], units: Sequence[int]) -> Bounds:
-    interval = clustered_rate(events, units)
+    interval = arm_rate(events, units)
     return (interval.low, interval.high)
 
 

@@ -62,11 +62,9 @@ def exercise_of(turns: Sequence[TurnRecord], counters: Mapping[str, int | float]
 
 def demands_of(manifest: RunManifest, exercise: Exercise) -> Demands:
     """What a run's own manifest asks for; bytes and evictions only where somebody counts them, as older runs do not."""
-    several = 2 if manifest.session_count > 1 else None
     if not manifest.requires_host_tier:
-        return Demands(overlap_min=several)
+        return Demands()
     return Demands(
-        overlap_min=several,
         host_hit_turns_min=1,
         load_backs_min=1,
         loaded_bytes_min=None if exercise.loaded_bytes is None else 1,

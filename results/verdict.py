@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from results.counts import TurnCounts
 from results.records import RunManifest
-from results.stats.intervals import upper_bound_at_zero
+from results.stats.zero import bound_percent, zero_bound
 from results.vacuity import Exercise, demands_of, not_exercised
 
 UNKNOWN_SHARE_MAX = 0.05
@@ -32,7 +32,7 @@ def verdict_of(
     counts: TurnCounts,
     exercise: Exercise,
 ) -> tuple[RunVerdict, str]:
-    """The verdict, and why, in one sentence. The rate that a clean run leaves open is of sessions, at 95 %."""
+    """The verdict, and why, in one sentence. What a clean run leaves open is a rate of sessions, one-sided at 95 %."""
     turns, judged, unjudged = counts.turns, counts.turns_judged, counts.turns_unknown
     if counts.turns_corrupted:
         return RunVerdict.CORRUPT, f"{counts.turns_corrupted} of {judged} judged turns are corrupted"
@@ -45,6 +45,6 @@ def verdict_of(
         return RunVerdict.UNKNOWN, f"{unjudged} of {turns} turns could not be judged, too many to call it clean"
     if missing is not None:
         return RunVerdict.UNKNOWN, missing
-    bound = 100 * upper_bound_at_zero(counts.sessions_judged)
+    bound = bound_percent(zero_bound(counts.sessions_judged).independent)
     found = f"no corruption in {judged} turns of {counts.sessions_judged} sessions"
-    return RunVerdict.CLEAN, f"{found}, which leaves rates up to {bound:.2g} % open"
+    return RunVerdict.CLEAN, f"{found}: rates up to {bound} are open if sessions are independent"

@@ -74,14 +74,15 @@ def nightly_command(context: click.Context, /, **arguments: Any) -> int | None:
 
 @nightly_command.command("accept")
 @click.argument("run_dir", type=click.Path(path_type=Path))
-@_OUT
+@click.option("--out", default=None, metavar="DIR", help="Folder of all nights.  [default: that of RUN_DIR]")
 @click.option("--json", "json", is_flag=True, help="One JSON object on standard output.")
-def accept_command(run_dir: Path, out: str, json: bool) -> int:
+def accept_command(run_dir: Path, out: str | None, json: bool) -> int:
     """Make the night in RUN_DIR the baseline that later nights are compared with."""
     from harness.nightly.clock import WallNightClock
-    from harness.nightly.folder import BASELINE, accept
+    from harness.nightly.folder import BASELINE, accept, home_of
 
-    record, before = accept(Path(out), run_dir, WallNightClock().utc_now())
+    home = (home_of(run_dir) or HOME) if out is None else Path(out)
+    record, before = accept(home, run_dir, WallNightClock().utc_now())
     was = "none before" if before is None else f"before: {before.night}"
     if json:
         _tell_json(
@@ -89,11 +90,12 @@ def accept_command(run_dir: Path, out: str, json: bool) -> int:
                 "baseline": record.night,
                 "before": None if before is None else before.night,
                 "verdict": record.verdict,
-                "file": str(Path(out) / BASELINE),
+                "file": str(home / BASELINE),
             }
         )
     else:
         click.echo(f"baseline {record.night} ({was}); that night was: {record.headline}")
+        click.echo(f"{'file':<11} {home / BASELINE}")
     return 0
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from math import ceil
-from typing import TYPE_CHECKING
+from math import ceil, isnan
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,8 +19,19 @@ if TYPE_CHECKING:
     from results.stats.planner import Need, PlanRow, SamplePlan
     from results.stats.zero import ZeroBound
 
-_SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
-_RATE = click.FloatRange(min=1e-6, max=1, max_open=True)
+
+class _Number(click.FloatRange):
+    """A range that NaN is not in: it compares with nothing, so no bound refuses it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value} is no number", param, ctx)
+        return number
+
+
+_SHARE = _Number(min=0, max=1, min_open=True, max_open=True)
+_RATE = _Number(min=1e-6, max=1, max_open=True)
 _WORST_CASE = "worst case: all sessions of a seed go the same way, so that only seeds count"
 _HELP = """Say how many sessions a claim needs: to see a corruption of a given rate at least once, to claim that the
 rate is lower when none is seen, and to tell an arm from its control. With --have, say what that many clean sessions
@@ -37,14 +48,12 @@ go the same way."""
 @click.option("--confidence", type=_SHARE, default=0.95, show_default=True, help="Of the claim.")
 @click.option(
     "--control-rate",
-    type=click.FloatRange(min=0, max=1, max_open=True),
+    type=_Number(min=0, max=1, max_open=True),
     default=0.0,
     show_default=True,
     help="Session rate of the control arm.",
 )
-@click.option(
-    "--design-effect", type=click.FloatRange(min=1), help="Variance of rates over seeds, relative to independence."
-)
+@click.option("--design-effect", type=_Number(min=1), help="Variance of rates over seeds, relative to independence.")
 @click.option("--per-seed", type=click.IntRange(min=1), default=60, show_default=True, help="Sessions of one seed.")
 @click.option("--have", type=click.IntRange(min=1), metavar="N", help="Sessions you have run, none of them corrupted.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON object on standard output.")

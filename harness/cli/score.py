@@ -48,7 +48,7 @@ def score_command(run_dir: Path, baselines: tuple[Path, ...], is_json: bool) -> 
     Exit codes as of the run itself; with baselines, a clean run that drifted is 1, and one whose drift could not be
     judged is 4.
     """
-    run, judgements = _judged(run_dir)
+    run, judgements, faults = _judged(run_dir)
     drift = _drift(run, judgements, baselines) if baselines else None
     summary = summarise(
         run.manifest,
@@ -57,6 +57,7 @@ def score_command(run_dir: Path, baselines: tuple[Path, ...], is_json: bool) -> 
         measured=_measured(run),
         run_dir=str(run_dir),
         partial=run.is_partial,
+        faults=faults,
     )
     turned, sides = changed(run, judgements), _sides(judgements)
     if is_json:
@@ -70,20 +71,27 @@ def score_command(run_dir: Path, baselines: tuple[Path, ...], is_json: bool) -> 
     return _exit_code(summary.exit_code(), drift)
 
 
-def _judged(path: Path) -> tuple[Run, list[Judgement]]:
+def _judged(path: Path) -> tuple[Run, list[Judgement], list[str]]:
+    """A run, its judgements, and what of it could not be read. Effect: says the latter."""
     run = open_run(path)
     judgements, raw_faults = judge_again(run)
-    for fault in (*run.faults, *raw_faults):
+    faults = [str(fault) for fault in (*run.faults, *raw_faults)]
+    for fault in faults:
         click.echo(f"warning: {fault}", err=True)
-    return run, judgements
+    return run, judgements, faults
 
 
 def _drift(run: Run, judgements: Sequence[Judgement], baselines: Sequence[Path]) -> Drift:
-    """Raises: ConfigError for a baseline that was asked something else."""
+    """Raises: ConfigError for a run that is named twice, and for a baseline that was asked something else."""
+    places = [path.resolve() for path in (run.path, *baselines)]
+    twice = next((path for path, place in zip(baselines, places[1:], strict=True) if places.count(place) > 1), None)
+    if twice is not None:
+        what = f"'{twice}' is named twice: a run that is compared with itself shows no noise, and no drift"
+        raise ConfigError(what, key="--baseline", value=str(twice))
     asked = {turn.key: turn.expected for turn in run.turns}
     observed = []
     for path in baselines:
-        other, other_judgements = _judged(path)
+        other, other_judgements, _ = _judged(path)
         for turn in other.turns:
             if asked.get(turn.key, turn.expected) != turn.expected:
                 where = f"session {turn.session} turn {turn.turn} was asked for another call"

@@ -26,12 +26,16 @@ Evidence = Callable[[str], MachineEvidence | None]
 
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
-    """What all requests have in common. extra: further top-level fields of the body."""
+    """What all requests have in common. extra: further top-level fields of the body.
+
+    origin_ns: what the times of the records count from; None: from the moment when the load begins.
+    """
 
     model: str
     max_tokens: int | None = None
     stream: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
+    origin_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Generator:
         self._on_progress = on_progress
         self._forks = ForkWaits(plans, clock)
         self._turns_total = sum(len(plan.turns) for plan in plans)
-        self._origin_ns = 0
+        self._begin_ns = self._origin_ns = 0
         self._started = self._ended = self._turns = self._failed = 0
         self._work: asyncio.Task[None] | None = None
         self._is_stopped = False
@@ -107,7 +111,8 @@ class Generator:
 
         Raises: what `on_turn` raises; the conductor's errors.
         """
-        self._origin_ns = self._clock.now_ns
+        self._begin_ns = self._clock.now_ns
+        self._origin_ns = self._begin_ns if self._options.origin_ns is None else self._options.origin_ns
         # A task of its own, so that `stop` can be told from a cancellation of the caller.
         self._work = asyncio.ensure_future(self._all_sessions())
         if self._is_stopped:
@@ -152,7 +157,7 @@ class Generator:
     async def _first_due_ns(self, plan: SessionPlan) -> int:
         parent_ended_ns = await self._forks.parent_ended_ns(plan)
         if plan.fork is None or parent_ended_ns is None:
-            return self._origin_ns + plan.start_ns
+            return self._begin_ns + plan.start_ns
         return parent_ended_ns + plan.fork.delay_ns
 
     async def _turn(self, plan: SessionPlan, turn: int, scheduled_ns: int) -> None:
@@ -206,6 +211,7 @@ class Generator:
             error=None if reply.error is None else str(reply.error),
             raw=reply.raw,
             machine=self._evidence(reply.served_as or name),
+            reasoning=reply.reasoning,
         )
 
     def _times(self, reply: Reply) -> Stamps:

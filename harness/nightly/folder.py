@@ -48,6 +48,12 @@ def new_night(home: Path, now: datetime) -> Path:
     return layout.new_run_folder(home / NIGHTS, now.strftime("%Y%m%dT%H%M%SZ"))
 
 
+def home_of(night: Path) -> Path | None:
+    """The folder of all nights that a night lies in; None for one that was taken elsewhere."""
+    nights = night.resolve().parent
+    return nights.parent if nights.name == NIGHTS else None
+
+
 def write_night(folder: Path, record: NightRecord) -> None:
     """Effect: writes `night.json` in one step. Raises: StorageProblem."""
     _write(folder / NIGHT, record)

@@ -160,7 +160,7 @@ def _arm(
         rate_bound=None if bound is None else bound.largest,
         session_bound=None if bound is None else bound.independent,
         zero=None if bound is None else bound.sentence(),
-        caveat=small_sample_caveat(statistics.seeds_judged),
+        caveat=small_sample_caveat(statistics.seeds_judged) if judged else None,
         control=control,
         p_vs_control=against.p if against is not None else None,
         p_vs_control_holm=against.p_holm if against is not None else None,

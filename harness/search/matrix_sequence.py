@@ -17,10 +17,11 @@ from harness.search.record import RunRecord
 from kernels.errors import ConfigError
 from results.matrix.record import MatrixArm, NamedComparison, SequentialState
 from results.records import JsonObject
-from results.report.words import percent, plural
+from results.report.words import plural
 from results.stats.holm import ALPHA
 from results.stats.intervals import Interval
 from results.stats.sequential import ArmCounts, ArmLook, ArmVerdict, Look, Sequential
+from results.stats.zero import bound_percent
 
 METHOD = "e-process over seeds against the arm's own control; Holm over arms, and one control's share of the error each"
 
@@ -128,7 +129,7 @@ def _arm(arm: MatrixArm, rate: Interval | None, look: ArmLook | None) -> MatrixA
     if arm.zero is None:
         return tested
     units = f"0 of {plural(arm.sessions_judged, 'session')} of {plural(arm.seeds_judged, 'seed')}"
-    sentence = f"{units} leave rates up to {percent(rate.high)} open, at whichever seed it stopped"
+    sentence = f"{units} leave rates up to {bound_percent(rate.high)} open, at whichever seed it stopped"
     return replace(tested, rate_bound=rate.high, zero=sentence)
 
 

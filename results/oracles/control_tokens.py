@@ -19,6 +19,9 @@ AROUND_CHARACTERS = 40
 TAIL_CHARACTERS = 16
 """So near to the place where a reply was cut, what would have explained a token may be missing ("the <|x|> tok")."""
 
+_OF_A_CALL = ("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|call|>")
+"""What GPT-OSS writes a call with; a parser that misses the call leaves them too."""
+
 
 def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
     if not reply.parts:
@@ -45,6 +48,9 @@ ORACLE = Oracle(NAME, "Does a control token stand in the reply?", judge)
 def _is_excused(mark: Mark, text: str, reply: Reply, context: JudgeContext) -> bool:
     if reply.ending is not Ending.DONE and mark.end > len(text) - TAIL_CHARACTERS:
         return True
+    call = reply.text_call
+    if call is not None and mark.text in _OF_A_CALL:
+        return call.begin <= mark.begin and not text[call.end : mark.begin].strip()
     return mark.text in context.tool_marks or mark.text in reply.expected_text
 
 

@@ -19,7 +19,7 @@ NAME = "cross_talk"
 def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
     if not _has_foreign_secrets(reply, context):
         return []
-    for field, text in reply.doubtful_parts:
+    for field, text in reply.heard_parts:
         found = _foreign_secret(reply, text, context)
         if found is not None:
             secret, begin = found

@@ -65,7 +65,7 @@ def _odd_beginning(reply: Reply) -> list[Finding]:
     if reply.calls or reply.text_call is None:
         return []
     beginning, rest = content[: reply.text_call.begin].strip(), content[reply.text_call.begin :]
-    is_bare = rest.lstrip(" ").startswith(name)
+    is_bare = rest.lstrip(" ").startswith(name) and content[reply.text_call.arguments_begin] == "{"
     if not is_bare or not _is_one_token(beginning):
         return []
     reason = f"the planted call stands behind '{beginning}'"

@@ -36,14 +36,14 @@ class Mark:
 
 _MARK = re.compile(
     r"<\|/?[A-Za-z][\w▁/.-]{1,40}\|>"
-    r"|</?｜[^｜<>\n]{2,40}(?:｜>|｜[a-z_]{3,20}(?: name=\"[^\"<>]{0,80}\")?>)"
+    r"|</?｜[^｜<>\n]{2,40}(?:｜>|｜[a-z_]{3,20}(?: [a-z]{1,12}=\"[^\"<>]{0,80}\"){0,2}>)"
     r"|<0x[0-9A-F]{2}>|</?(?:start|end)_of_turn>|<extra_id_\d+>|<unused\d+>"
     r"|</?(?:think|thinking|tool_calls?|function_calls?)>|<function=[\w.-]{1,80}>|\[TOOL_CALLS\]"
     r"|</?s>|<(?:pad|unk|bos|eos|mask)>|\[/?INST\]|<</?SYS>>|\[(?:UNK|CLS|SEP|MASK|PAD)\]"
 )
 _AMBIGUOUS = re.compile(r"</?s>|<(?:pad|unk|bos|eos|mask)>|\[/?INST\]|<</?SYS>>|\[(?:UNK|CLS|SEP|MASK|PAD)\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*(?:`|\Z)", re.DOTALL)
-_QUOTES = "\"'“”„‘’«»‹›「」『』"
+_QUOTES = "`\"'“”„‘’«»‹›「」『』"
 _MENTION = re.compile(r"\s*(?:-?tags?|-?tokens?|-?blocks?|-?elements?|-?markers?|-?sections?)\b", re.IGNORECASE)
 _BOUNDARY = re.compile("begin|start|bos|end|eos|eot|eom|stop|return|pad", re.IGNORECASE)
 
@@ -72,9 +72,13 @@ def is_boundary(mark: Mark) -> bool:
     return mark.kind is MarkKind.CONTROL and _BOUNDARY.search(mark.text) is not None
 
 
+def is_quoted(text: str, begin: int, end: int) -> bool:
+    """Does a quote stand right in front of [begin, end), and one right behind it?"""
+    return begin > 0 and end < len(text) and text[begin - 1] in _QUOTES and text[end] in _QUOTES
+
+
 def _is_mentioned(text: str, begin: int, end: int) -> bool:
-    is_quoted = begin > 0 and end < len(text) and text[begin - 1] in _QUOTES and text[end] in _QUOTES
-    return is_quoted or _MENTION.match(text, end) is not None
+    return is_quoted(text, begin, end) or _MENTION.match(text, end) is not None
 
 
 def _kind(mark: str) -> MarkKind:

@@ -47,7 +47,7 @@ class ParsedCall:
 class Reply:
     """What the oracles look at. Built by `read_reply`.
 
-    parts: (field, text) of everything that the model said, in order.
+    parts: (field, text) of everything that the model said, in order, but for its reasoning.
     content_call: a call that is all of the content, in so many words, as a server's parser may leave it.
     text_call: where the content spells the planted call, in any markup and behind any text.
     is_planted: exactly one call, and it is the planted one.
@@ -69,6 +69,12 @@ class Reply:
     def doubtful_parts(self) -> tuple[tuple[str, str], ...]:
         """The parts that an oracle may object to: the planted call is right, whatever it is made of."""
         return self.parts[: bool(self.turn.content)] if self.is_planted else self.parts
+
+    @property
+    def heard_parts(self) -> tuple[tuple[str, str], ...]:
+        """The doubtful parts, and the reasoning: for what no text may hold, wherever it stands."""
+        reasoning = self.turn.reasoning
+        return (*self.doubtful_parts, ("reasoning", reasoning)) if reasoning else self.doubtful_parts
 
     @property
     def expected_text(self) -> str:
@@ -133,13 +139,32 @@ def _ending(turn: TurnRecord, max_tokens: int | None) -> Ending:
 
 def _parsed(call: ToolCall, field: str) -> ParsedCall:
     try:
-        # Many servers send no text at all where a call has no arguments.
-        arguments = msgspec.json.decode(call.arguments) if call.arguments.strip() else {}
+        arguments = _decoded(call.arguments)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
         return ParsedCall(field, call.name, call.arguments, None, f"not JSON ({error})")
     if not isinstance(arguments, dict):
         return ParsedCall(field, call.name, call.arguments, arguments, f"JSON, but no object ({call.arguments[:40]})")
     return ParsedCall(field, call.name, call.arguments, arguments, None)
+
+
+def _decoded(text: str) -> Any:
+    """What the arguments say, in the spellings of sound servers too. What they say is still held against the planted
+    call, so no damage passes by being read kindly."""
+    # Many servers send no text at all where a call has no arguments, or null.
+    if text.strip() in ("", "null"):
+        return {}
+    try:
+        arguments = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        # Models write line breaks into strings as they are, and lenient servers let them pass.
+        if "\n" not in text and "\t" not in text:
+            raise
+        try:
+            return json.loads(text, strict=False)
+        except ValueError:
+            raise error from None
+    # Some servers encode the arguments twice.
+    return msgspec.json.decode(arguments) if isinstance(arguments, str) and arguments[:1] == "{" else arguments
 
 
 def _content_call(content: str) -> ParsedCall | None:

@@ -18,6 +18,7 @@ from results.findings import Finding, Kind, Severity, Span
 from results.oracles import exact_call
 from results.oracles.context import JudgeContext
 from results.oracles.contract import Oracle, passed, span_of, violated
+from results.oracles.marks import is_quoted
 from results.oracles.reply import Ending, Reply
 from results.oracles.scripts import LATIN, scripts_of, word_scripts
 
@@ -32,16 +33,16 @@ ODD_SHARE_MIN = 0.25
 ODD_CHARACTERS_MIN = 40
 """In a shorter text one number is a large share."""
 
-_BROKEN = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f\x80-\x84\x86-\x9f\ufffd\ufffe\uffff]")
+_BROKEN = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f\x80-\x84\x86-\x9f\ufdd0-\ufdef\ufffd\ufffe\uffff]")
 _SIGNS = frozenset({"Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"})
 """Categories of signs; the underscore is none, since it joins."""
 _ODD = re.compile(r"[{}\[\]<>_=|\\/*+^~@#$%&\"\d]")
 
 
 def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
-    if not reply.parts:
+    if not reply.parts and not reply.turn.reasoning:
         return []
-    for field, text in reply.doubtful_parts:
+    for field, text in reply.heard_parts:
         found = _broken_characters(reply, field, text) or _woven_scripts(reply, field, text, context)
         if found is not None:
             return [found]
@@ -57,10 +58,11 @@ def _salad(reason: str, span: Span) -> Finding:
 
 
 def _broken_characters(reply: Reply, field: str, text: str) -> Finding | None:
-    """Replacement and control characters. At the very end of a reply they are half a character, cut by a limit."""
+    """Replacement and control characters, but where a text speaks of one in quotes. At the very end of a reply they are
+    half a character, cut by a limit."""
     if reply.ending is not Ending.DONE:
         text = text.rstrip("\ufffd")
-    match = _BROKEN.search(text)
+    match = next((found for found in _BROKEN.finditer(text) if not is_quoted(text, *found.span())), None)
     if match is None or match[0] in reply.expected_text:
         return None
     reason = f"{len(_BROKEN.findall(text))} characters that no text holds (first: U+{ord(match[0]):04X})"

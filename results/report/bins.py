@@ -16,7 +16,7 @@ from math import floor
 import numpy as np
 
 from results.report.parts import Bin, Bins, Rate, RunPart, State, TurnPoint
-from results.report.rates import by_session
+from results.report.rates import by_seed, by_session
 from results.report.ticks import round_step
 from results.report.trends import Known, trend_of, trend_words
 
@@ -115,6 +115,7 @@ def _bins(known: Known, edges: Sequence[float], labels: Sequence[str] | None, *,
     members: dict[int, list[tuple[int, TurnPoint, float]]] = defaultdict(list)
     for number, point, x in known:
         members[bisect_right(inner, x)].append((number, point, x))
+    is_one_run = len({number for number, *_ in known}) == 1
     for place, (low, high) in enumerate(pairwise(edges)):
         is_last = place == len(edges) - 2
         if labels:
@@ -123,18 +124,20 @@ def _bins(known: Known, edges: Sequence[float], labels: Sequence[str] | None, *,
             label = f"{members[place][0][2]:,.5g}"
         else:
             label = _range_label(low, high, is_last)
-        yield Bin(label, low, high, _rate([member[:2] for member in members[place]]))
+        yield Bin(label, low, high, _rate([member[:2] for member in members[place]], is_one_run=is_one_run))
 
 
 def _range_label(low: float, high: float, is_last: bool) -> str:
     return f"{low:,.5g} to {high:,.5g}" if is_last else f"{low:,.5g} to under {high:,.5g}"
 
 
-def _rate(members: Sequence[tuple[int, TurnPoint]]) -> Rate:
-    """Over turns; a session of one run is one cluster."""
-    events: dict[tuple[int, int], int] = defaultdict(int)
-    units: dict[tuple[int, int], int] = defaultdict(int)
+def _rate(members: Sequence[tuple[int, TurnPoint]], *, is_one_run: bool) -> Rate:
+    """Over turns. The cluster is the seed, which is all that is independent; in a single run, the session."""
+    events: dict[int, int] = defaultdict(int)
+    units: dict[int, int] = defaultdict(int)
     for number, point in members:
-        units[number, point.session] += 1
-        events[number, point.session] += point.state is State.CORRUPTED
-    return by_session([events[key] for key in units], list(units.values()))
+        cluster = point.session if is_one_run else number
+        units[cluster] += 1
+        events[cluster] += point.state is State.CORRUPTED
+    counts = [events[key] for key in units], list(units.values())
+    return by_session(*counts) if is_one_run else by_seed(*counts, unit="turn")

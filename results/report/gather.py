@@ -6,7 +6,6 @@ reading the files (`results.reader`, `results.matrix.folder`). Floor 3. Source: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from results.records import Measured, TurnRecord
 from results.rejudge import context_of_run
 from results.report.words import plural
 from results.summary import RunSummary, summarise
-from results.verdict import RunVerdict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +47,7 @@ class JudgedRun:
 def gather_run(path: Path) -> JudgedRun:
     """Read one run. Raises: NotARun, NewerRun."""
     run = open_run(path)
-    turns = _once(run.turns)
-    judgements, judged_now = _one_each(run, turns)
+    judgements, judged_now = _one_each(run)
     faults = [str(fault) for fault in run.faults]
     if judged_now:
         faults.append(
@@ -61,16 +58,14 @@ def gather_run(path: Path) -> JudgedRun:
         faults.append("the run was never closed: its counters, its wall time and its digest are not known")
     summary = summarise(
         run.manifest,
-        turns,
+        run.turns,
         judgements,
-        measured=measured or Measured(turn_count=len(turns), wall_s=0.0, trace_digest="", counters={}),
+        measured=measured or Measured(turn_count=len(run.turns), wall_s=0.0, trace_digest="", counters={}),
         run_dir=str(path),
         partial=run.is_partial,
+        faults=faults,
     )
-    if faults and summary.verdict is RunVerdict.CLEAN:
-        reason = f"what could be read is clean, but not everything could be read: {faults[0]}"
-        summary = replace(summary, verdict=RunVerdict.UNKNOWN, verdict_reason=reason)
-    return JudgedRun(run, run.manifest.scenario, tuple(turns), tuple(judgements), summary, tuple(faults))
+    return JudgedRun(run, run.manifest.scenario, run.turns, tuple(judgements), summary, tuple(faults))
 
 
 def gather_matrix(matrix: StoredMatrix) -> tuple[list[JudgedRun], list[str]]:
@@ -97,21 +92,13 @@ def gather_matrix(matrix: StoredMatrix) -> tuple[list[JudgedRun], list[str]]:
     return runs, faults
 
 
-def _once(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
-    """Each turn once: the first that was stored. The reader has said which are doubled."""
-    first: dict[tuple[int, int], TurnRecord] = {}
-    for turn in turns:
-        first.setdefault(turn.key, turn)
-    return list(first.values())
-
-
-def _one_each(run: Run, turns: Sequence[TurnRecord]) -> tuple[list[Judgement], int]:
+def _one_each(run: Run) -> tuple[list[Judgement], int]:
     """The stored judgement of each turn; where there is none, one made now. And how many were made."""
     stored: dict[tuple[int, int], Judgement] = {}
     for judgement in run.judgements:
         stored.setdefault(judgement.key, judgement)
-    missing = [turn for turn in turns if turn.key not in stored]
+    missing = [turn for turn in run.turns if turn.key not in stored]
     if missing:
         context = context_of_run(run)
         stored |= {turn.key: judge_turn(turn, context) for turn in missing}
-    return [stored[turn.key] for turn in turns], len(missing)
+    return [stored[turn.key] for turn in run.turns], len(missing)

@@ -17,6 +17,7 @@ from results.records import RunManifest
 from results.report import settings
 from results.report.arms import arm_of_matrix, arm_of_run, comparison_part
 from results.report.bins import bins_of
+from results.report.client_lag import lag_notes
 from results.report.evidence import evidence_of
 from results.report.gather import JudgedRun, gather_matrix, gather_run
 from results.report.parts import ArmPart, Report
@@ -79,7 +80,7 @@ def _of_run(judged: JudgedRun, path: Path) -> Report:
             ("write this report", f"python run.py report {path}"),
         ),
         assumption=_ONE_RUN if manifest.times_are_virtual else _LIVE,
-        notes=tuple(_begun(judged)),
+        notes=(*_begun(judged), *lag_notes(summary.counters)),
         faults=(*judged.faults, *raw_faults),
     )
 
@@ -135,8 +136,6 @@ def _begun(judged: JudgedRun) -> list[str]:
 
 def _matrix_notes(record: MatrixRecord) -> list[str]:
     notes = list(record.notes)
-    if record.partial:
-        notes.append(f"Interrupted: {len(record.runs)} of {record.runs_wanted} runs were made; what was done was kept.")
     if record.expectations_hold is not None:
         held = "Every arm did" if record.expectations_hold else "Not every arm did"
         notes.append(f"{held} what its scenario expects.")

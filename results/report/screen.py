@@ -51,7 +51,9 @@ def _headline(summary: RunSummary, manifest: RunManifest) -> Text:
     line.append(summary.verdict.upper(), style=_VERDICT_STYLES[summary.verdict])
     line.append(f"  {summary.scenario}, seed {summary.seed}, {summary.backend}", style="bold")
     line.append(f"  {plural(summary.sessions, 'session')}, {plural(summary.turns, 'turn')}, {summary.wall_s:.1f} s")
-    if summary.partial:
+    if summary.partial and not manifest.partial:
+        line.append("\nDAMAGED  not everything that was stored could be read", style="bold yellow")
+    elif summary.partial:
         begun = f"{summary.sessions} of {manifest.session_count} sessions begun"
         line.append(f"\nINTERRUPTED  {begun}; what was done is kept", style="bold yellow")
     line.append(f"\n{summary.verdict_reason}")
@@ -104,7 +106,9 @@ def _evidence(summary: RunSummary) -> list[RenderableType]:
         f"{summary.stale_reads:,} stale page reads in prefill ({summary.torn_reads:,} torn), "
         f"{summary.poisoned_reads:,} poisoned; {summary.decode_stale_reads:,} stale in decode"
     )
-    rows = [*_labelled("host tier", Text(host)), *_labelled("reads", Text(reads))]
+    # Nobody can see into a live server; a zero here would be taken for a measurement.
+    is_seen = summary.backend != "live"
+    rows = [*_labelled("host tier", Text(host)), *_labelled("reads", Text(reads))] if is_seen else []
     origins = [f"{count:,} {origin}" for origin, count in summary.session_origins.items() if count]
     if origins:
         rows += _labelled("origin", Text(f"{', '.join(origins)} (sessions, by the first corrupted turn)"))

@@ -71,8 +71,8 @@ def test_every_fault_is_said(tmp_path: Path) -> None:
 
 
 def test_a_newer_run_is_refused_as_before(tmp_path: Path) -> None:
-    path = stored_run(tmp_path, seed=1, corrupted=0, schema="kvrace-run/2")
-    with pytest.raises(NewerRun, match="'kvrace-run/2'"):
+    path = stored_run(tmp_path, seed=1, corrupted=0, schema="kvrace-run/9")
+    with pytest.raises(NewerRun, match="'kvrace-run/9'"):
         open_run(path)
     (path / "manifest.json").write_text('{"schema": "kvrace-matrix/1"}')
     with pytest.raises(NotARun, match="its format is 'kvrace-matrix/1'"):

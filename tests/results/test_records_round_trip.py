@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from results import parquet
-from results.findings import Finding, Judgement, Kind, Origin, Severity, Span, Verdict
+from results.findings import Blame, Finding, Judgement, Kind, Origin, Severity, Side, Span, Verdict
 from results.lines import LineFile, encode_line, read_lines
 from results.records import ExpectedCall, MachineEvidence, StaleRead, ToolCall, TurnRecord
 from tests.results.builders import judged, machine, turn
@@ -40,7 +41,7 @@ turns = st.builds(
     **dict.fromkeys(("first_token_ns", "finished_ns", "prompt_tokens"), st.none() | counts),
     **dict.fromkeys(("completion_tokens", "cached_tokens"), st.none() | counts),
     **dict.fromkeys(("finish_reason", "error"), st.none() | words),
-    **dict.fromkeys(("request_id", "content"), words),
+    **dict.fromkeys(("request_id", "content", "reasoning"), words),
     tool_calls=st.lists(st.builds(ToolCall, words, words, words), max_size=2).map(tuple),
     expected=st.builds(ExpectedCall, words, st.dictionaries(words, json_values, max_size=3)),
     secrets=st.lists(words, max_size=2).map(tuple),
@@ -91,6 +92,20 @@ def test_parquet_holds_the_verdict_beside_the_turn() -> None:
     assert table.column("verdict").to_pylist() == [None, "violated"]
     assert table.column("kind").to_pylist() == [None, "token_salad"]
     assert table.column("origin").to_pylist() == [None, "primary"]
+
+
+def test_parquet_holds_who_is_to_blame() -> None:
+    blamed = replace(judged(0, 1, Kind.LOST_CALL), blame=Blame(Side.PARSER, "it stands in the reasoning"))
+    table = parquet.turn_table([turn(0, 0), turn(0, 1)], [blamed])
+    assert table.column("blame").to_pylist() == [None, "parser"]
+    assert table.column("blame_reason").to_pylist() == [None, "it stands in the reasoning"]
+
+
+def test_a_table_of_an_older_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "turns.parquet"
+    table = parquet.turn_table([turn(0, 0)], [])
+    parquet.write_table(table.drop_columns(["blame", "blame_reason", "reasoning"]), path)
+    assert parquet.read_turns(path) == [turn(0, 0)]
 
 
 def test_parquet_has_one_row_for_each_finding() -> None:

@@ -97,6 +97,8 @@ def test_the_command_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "sentence"),
     [
         ([], "nothing to plan: give --rate R (0.001 is 0.1 %), --have N, or both"),
+        (["--rate", "nan"], "Invalid value for '--rate': nan is no number"),
+        (["--have", "60", "--design-effect", "nan"], "Invalid value for '--design-effect': nan is no number"),
         (["--rate", "2"], "Invalid value for '--rate': 2.0 is not in the range"),
         (["--rate", "0.01", "--control-rate", "0.01"], "no size can tell them apart"),
         (["--rate", "0.01", "--design-effect", "61"], "seeds of 60 sessions have at most 60"),

@@ -123,11 +123,12 @@ def test_a_damaged_line_in_the_middle_is_named_and_skipped(tmp_path: Path) -> No
     assert str(run.faults[0]).startswith("turns.jsonl:2: damaged line")
 
 
-def test_a_turn_stored_twice_is_named(tmp_path: Path) -> None:
+def test_a_turn_stored_twice_is_named_and_kept_once(tmp_path: Path) -> None:
     path = stored_run(tmp_path) / layout.TURNS
     path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[1])
-    reasons = [fault.reason for fault in open_run(path.parent).faults]
-    assert "session 0 turn 1 is stored 2 times" in reasons
+    run = open_run(path.parent)
+    assert "session 0 turn 1 is stored 2 times" in [fault.reason for fault in run.faults]
+    assert [turn.key for turn in run.turns] == KEYS, "and nobody counts it twice"
 
 
 def test_a_missing_file_and_missing_turns_are_named(tmp_path: Path) -> None:
@@ -141,9 +142,9 @@ def test_a_missing_file_and_missing_turns_are_named(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = stored_run(tmp_path)
-    text = (path / layout.MANIFEST).read_text().replace("kvrace-run/1", "kvrace-run/2")
+    text = (path / layout.MANIFEST).read_text().replace("kvrace-run/2", "kvrace-run/3")
     (path / layout.MANIFEST).write_text(text.replace('"seed"', '"seed_of_a_new_kind"'))
-    with pytest.raises(NewerRun, match=r"was written in format 'kvrace-run/2', and this version reads up to") as caught:
+    with pytest.raises(NewerRun, match=r"was written in format 'kvrace-run/3', and this version reads up to") as caught:
         open_run(path)
     assert caught.value.exit_code == 3
 

@@ -11,7 +11,7 @@ import pytest
 from results.digest import digest_of
 from results.findings import Judgement, Kind, Origin
 from results.records import MachineEvidence, TurnRecord
-from results.stats.clusters import clustered_rate
+from results.stats.arm_rate import arm_rate
 from results.stats.intervals import clopper_pearson
 from results.summary import RunSummary, summarise
 from results.verdict import RunVerdict
@@ -69,9 +69,9 @@ def test_intervals_are_those_of_the_statistics() -> None:
     summary = summed(TEN_SESSIONS)
     exact = clopper_pearson(2, 10)
     assert summary.session_ci95 == (exact.low, exact.high)
-    clustered = clustered_rate([0, 0, 2, 0, 0, 1, 0, 0, 0, 0], [4, 4, 4, 4, 4, 4, 4, 3, 3, 4])
+    clustered = arm_rate([0, 0, 2, 0, 0, 1, 0, 0, 0, 0], [4, 4, 4, 4, 4, 4, 4, 3, 3, 4])
     assert summary.turn_ci95 == (clustered.low, clustered.high)
-    salad = clustered_rate([0, 0, 1, 0, 0, 1, 0, 0, 0, 0], [4, 4, 4, 4, 4, 4, 4, 3, 3, 4])
+    salad = arm_rate([0, 0, 1, 0, 0, 1, 0, 0, 0, 0], [4, 4, 4, 4, 4, 4, 4, 3, 3, 4])
     assert summary.kind_ci95["token_salad"] == (salad.low, salad.high)
 
 
@@ -118,7 +118,13 @@ NO_HITS = {(session, 0): machine(host_hit_tokens=0) for session in range(40)}
 @pytest.mark.parametrize(
     ("told", "evidence", "load_backs", "code", "reason"),
     [
-        (SOUND, HITS, 5, 0, "no corruption in 40 turns of 40 sessions, which leaves rates up to 7.2 % open"),
+        (
+            SOUND,
+            HITS,
+            5,
+            0,
+            "no corruption in 40 turns of 40 sessions: rates up to 7.3 % are open if sessions are independent",
+        ),
         ([*SOUND, (40, 0, Kind.LOST_CALL)], HITS, 0, 1, "1 of 41 judged turns are corrupted"),
         ([], HITS, 5, 4, "no turn was run, so nothing could be judged"),
         ([(0, 0, Kind.CUT_STREAM)], HITS, 5, 4, "none of the 1 turns could be judged"),
@@ -187,6 +193,8 @@ def test_the_digest_is_of_the_set_of_turns_and_of_the_trace() -> None:
     assert digest(turns) == digest(turns[::-1])
     assert digest(turns) != digest(turns[:2])
     assert digest(turns) != digest_of(turns, "other trace", times_are_virtual=True)
+    thought = [replace(turns[0], reasoning="Let me see."), *turns[1:]]
+    assert digest(turns) != digest(thought)
     assert len(digest(turns)) == 32
     assert digest([turn(content="half \ud83d")]) != digest([turn(content="half")])
 

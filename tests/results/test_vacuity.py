@@ -90,7 +90,7 @@ def test_the_servers_gauge_and_the_machines_batches_say_more_than_the_outside() 
 
 
 def test_a_run_demands_what_its_manifest_says() -> None:
-    assert demands_of(manifest(session_count=1), FULL).overlap_min is None
+    assert demands_of(manifest(session_count=1), FULL).overlap_min == 2, "a session alone cannot race with anybody"
     assert demands_of(manifest(), FULL) == Demands(overlap_min=2)
     tiered = manifest(requires_host_tier=True)
     assert demands_of(tiered, FULL) == Demands(2, None, 1, 1, 1, 1)

@@ -1,4 +1,4 @@
-"""Checks that are one command, judged by its exit code: race search, proof, mutants, and whatever comes to exist.
+"""Checks that are one command, judged by its exit code: race search, proof, mutants, zoo, and whatever comes to exist.
 
 Owns: which command, and what its exit code means. Does not own: the commands. Floor 5.
 """
@@ -38,6 +38,13 @@ EXPECT_KILLED = Expectation(
     {
         CLEAN: "every mutant is caught or equivalent, as expected",
         COULD_NOT_JUDGE: "a mutant survives: an order that the program relies on can go unseen",
+    },
+)
+EXPECT_ZOO = Expectation(
+    {CLEAN: Status.PASSED, FOUND: Status.REGRESSION},
+    {
+        CLEAN: "every public bug is found and named, and every fix is clean, as expected",
+        FOUND: "a public bug is no longer found as expected, or its fix is no longer clean",
     },
 )
 
@@ -80,3 +87,7 @@ def prove_words(config: NightlyConfig) -> list[str]:
 def mutant_words(config: NightlyConfig) -> list[str]:
     part = config.mutants
     return ["prove", "--scenario", part.scenario, "--budget", str(part.budget), "--mutants"]
+
+
+def zoo_words(_: NightlyConfig) -> list[str]:
+    return ["zoo"]

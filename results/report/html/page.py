@@ -31,6 +31,7 @@ from results.report.words import (
     ranges,
     sentence,
 )
+from results.stats.zero import bound_percent
 
 _HERE = Path(__file__).parent
 _STRUCK_MAX = 2_000
@@ -107,6 +108,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "px": _px,
         "percent": percent,
+        "bound": bound_percent,
         "interval": percent_interval,
         "points": percent_points,
         "pvalue": p_value,

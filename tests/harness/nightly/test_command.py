@@ -22,7 +22,7 @@ def _tiny_config(folder: Path) -> Path:
     text = DEFAULT_CONFIG.read_text(encoding="utf-8")
     arms = '["hicache_bf16", "hicache_bf16_gated", "hicache_fp8", "off_bf16", "off_fp8"]'
     for old, new in (
-        ('["matrix", "speed", "race", "prove", "mutants"]', '["matrix"]'),
+        ('["matrix", "speed", "race", "prove", "zoo", "mutants"]', '["matrix"]'),
         (arms, '["hicache_bf16", "off_bf16"]'),
         ('seeds = "0-9"', 'seeds = "1"'),
         ("sessions = 60", "sessions = 4"),
@@ -63,7 +63,7 @@ def test_night_and_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     for path in found["reports"].values():
         assert Path(path).stat().st_size > 0
 
-    assert main(["nightly", "accept", str(folder), "--out", str(home)]) == 0
+    assert main(["nightly", "accept", str(folder)]) == 0, "its home is the one that the night lies in"
     assert capsys.readouterr().out.startswith(f"baseline {found['night']} (none before); that night was: OK  night")
     assert json.loads((home / "baseline.json").read_text())["night"] == found["night"]
 
