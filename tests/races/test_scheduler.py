@@ -179,6 +179,31 @@ def test_program_runs_once_for_all_schedules_where_its_host_has_no_choice() -> N
     assert plan.script.live_runs == 1
 
 
+def test_a_body_that_issues_more_to_its_own_stream() -> None:
+    """The stream goes on with it, once, and another one may come between."""
+
+    def program(machine: Machine) -> None:
+        _, device = pools(machine, 3)
+        compute, other = machine.stream("compute", device=0), machine.stream("other", device=0)
+        layers = [Region(device, (layer,), pages(0)) for layer in range(3)]
+
+        def body(views: Sequence[PageView]) -> None:
+            assert len(views) == 1
+            read(compute, device, 1)
+            write(compute, layers[2], 5)
+
+        compute.launch("first", duration_ns=1, read_ns=1, point=POINT, reads=(layers[0],), body=body)
+        write(other, layers[1], 3)
+        read(other, device, 2)
+
+    plan, walk = Plan(program), RandomWalk(1)
+    outcomes = [Execution(plan).run(walk) for _ in range(50)]
+    assert not any(outcome.stuck or outcome.lost or outcome.error for outcome in outcomes)
+    # Two steps of each stream: the read of layer 1 may come before its write, the write of layer 2 before its read.
+    assert {outcome.has_failed for outcome in outcomes} == {True, False}
+    assert {len(outcome.stale) for outcome in Exhaustive(plan).outcomes()} == {0, 1, 2}
+
+
 def test_undeclared_access_is_named() -> None:
     def program(machine: Machine) -> None:
         _, device = pools(machine, 1)

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from kernels.races.scheduler.outcome import Outcome
 from kernels.races.scheduler.plan import Plan
-from kernels.races.scheduler.script import OVER, PARK, QUERY, READY, UNTIL, Node, Shown, Step, ThreadState
+from kernels.races.scheduler.script import QUERY, READY, UNTIL, Node, Shown, Step
 from kernels.races.scheduler.steps import BODY, MOVE, READ, WRITE, Action, StreamStep
 
 STEPS_MAX = 1_000_000
@@ -149,6 +149,8 @@ class Execution:
             # What a body does to the host side becomes a branch of the script.
             shown = Shown(op.ordinal, tuple(pick(memory) for pick in action.picks))
             self._enter(self.plan.script.advance(self.node, shown, memory), None)
+            # A body may have woken a host thread, or ended them all by failing.
+            self._settle_hosts()
             return
         moved: Sequence[int] = action.written or ()
         if action.pick is not None:
@@ -196,7 +198,8 @@ class Execution:
             was_empty = self._heads[lane] == len(queue)
             # The plan's own list stands in as long as there is no other: it is never changed.
             self._queues[lane] = [*queue, *steps] if queue else steps
-            if was_empty and self._is_free(lane, steps[0].needs):
+            # A stream that runs a kernel's body is in the list still; whether it may go on is seen behind the body.
+            if was_empty and lane not in self.runnable and self._is_free(lane, steps[0].needs):
                 self.runnable.append(lane)
 
     # Host threads.
@@ -233,14 +236,14 @@ class Execution:
             self._enter(self.plan.script.advance(self.node, Step(0, None), self.memory), 0)
         done = self.done
         lanes = [lane for lane in self.runnable if lane >= 0]
-        for index, state in enumerate(self.node.threads):
-            # A thread that is ready waits for record 0, which is complete from the start.
-            if state.kind not in (OVER, PARK) and (state.record in done or self._may_ask(index, state)):
-                lanes.append(-index - 1)
+        for lane, record in self.node.alive:
+            if record in done or self._may_ask(-lane - 1):
+                lanes.append(lane)
         self.runnable[:] = lanes
 
-    def _may_ask(self, thread: int, state: ThreadState) -> bool:
+    def _may_ask(self, thread: int) -> bool:
         """Whether a thread may ask for a record that is not complete. Effect: where not, the thread waits for one."""
+        state = self.node.threads[thread]
         if state.kind == QUERY:
             refused = self._refused.get(thread, set())
             if (state.record, self.node.states[thread]) not in refused:
