@@ -57,6 +57,8 @@ class Look:
     @property
     def not_exercised(self) -> str:
         """Why a clean answer would say nothing; empty where it says something."""
+        if not any(row.kind in ("copy", "kernel") for row in self.result.trace.operations):
+            return "the program launches nothing, so there is no order to judge"
         scenario = self.target.scenario
         if scenario is None or not scenario.cache.hicache:
             return ""

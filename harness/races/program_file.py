@@ -21,8 +21,8 @@ from kernels.races.scheduler.program import Program, ProgramFailed
 DEFAULT_FUNCTION = "program"
 """The function that is explored where none is named."""
 
-MISTAKES = (ArithmeticError, AttributeError, ImportError, LookupError, NameError, OSError, SyntaxError, TypeError,
-            ValueError)  # fmt: skip
+MISTAKES = (ArithmeticError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError, SyntaxError,
+            TypeError, ValueError)  # fmt: skip
 """What a user's code may raise by mistake; everything else is let through."""
 
 

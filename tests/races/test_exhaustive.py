@@ -148,3 +148,35 @@ def test_orders_of_independent_layers_multiply() -> None:
         search = Exhaustive(Plan(make(layer_count)))
         counts.append(sum(1 for _ in search.outcomes()))
     assert counts == [3, 9, 27]
+
+
+class _Patience:
+    """A counter of polls that no local variable holds."""
+
+    def __init__(self) -> None:
+        self.polls = 0
+
+
+def gives_up_after_three_polls(machine: Machine) -> None:
+    """The host reads after three polls that said no; how often it polled stands in an object."""
+    page = np.array([0], dtype=np.int64)
+    pool = machine.buffer("pool", space="device:0", layer_count=1, page_count=1, page_bytes=8)
+    load, compute, done = machine.stream("load", device=0), machine.stream("compute", device=0), machine.event("done")
+
+    def host() -> HostProgram:
+        patience = _Patience()
+        load.launch("write", duration_ns=1, point="compute", writes=[Write(Region(pool, (0,), page), page + 1)])
+        load.record(done)
+        while not (yield Query(done)):
+            patience.polls += 1
+            if patience.polls == 3:
+                break
+        compute.launch("read", duration_ns=1, point="compute", reads=[Region(pool, (0,), page)])
+
+    machine.spawn("host", host())
+
+
+def test_poll_counter_in_an_object_is_seen() -> None:
+    outcomes = list(Exhaustive(Plan(gives_up_after_three_polls)).outcomes())
+    assert any(outcome.stale for outcome in outcomes)
+    assert not all(outcome.has_failed for outcome in outcomes)

@@ -11,7 +11,7 @@ import pytest
 
 from kernels.errors import ConfigError
 from kernels.races.naming.codes import Code
-from kernels.races.scheduler.program import Program
+from kernels.races.scheduler.program import Program, program_hash
 from kernels.races.search.explore import explore
 from kernels.races.search.replay import replay
 from kernels.races.search.result import Answer, Exploration, RacesFound
@@ -85,6 +85,15 @@ def test_token_of_another_program_is_refused_with_a_sentence() -> None:
         replay(programs.gated(2), str(report.token))
     with pytest.raises(TokenRefused, match="this is no token"):
         replay(programs.gated(2), "kr1-nonsense")
+
+
+@pytest.mark.parametrize(
+    ("order", "reason"), [("o9.1b0.1", "it names stream 9,"), ("o0.1b1.99", "it names operation 99 of")]
+)
+def test_token_that_names_what_the_program_has_not_is_refused(order: str, reason: str) -> None:
+    program = programs.gated(2)
+    with pytest.raises(TokenRefused, match=reason):
+        replay(program, f"kr1-{program_hash(program)}--{order}")
 
 
 def test_wait_in_another_thread_is_no_fix_and_a_stream_wait_from_a_thread_that_may_be_first_is_none_either() -> None:

@@ -52,6 +52,7 @@ MUTANTS = {
         "L.done[3]",
     ),
     "waits before the load is issued": ("C?e7 L>k7 L!e7 | C<k7", Code.UNARMED_WAIT, "e7"),
+    "asks before there is a record": ("L>k7 h=e7 | h@C<k7 L!e7", Code.UNARMED_WAIT, "L.done[1]"),
     "another thread waits": ("L>k7 L!e7 u~e7 | h@C<k7", Code.WRONG_THREAD, "e7"),
     "another thread polls": ("L>k7 L!e7 u=e7 | h@C<k7", Code.WRONG_THREAD, "e7"),
     "another thread waits, and the next wait is late": ("L>k7 L!e7 u~e7 | C<k7 C?e7", Code.WRONG_THREAD, "e7"),

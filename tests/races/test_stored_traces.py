@@ -115,6 +115,8 @@ GOOD = stored("L>k1 L!e C?e C<k1")
         ([GOOD[0], *GOOD[2:]], 2, "undeclared access"),
         ([*GOOD[:3], *GOOD[4:]], 4, "has not been made"),
         ([*GOOD[:2], b'{"row": "copy", "op": 1}'], 3, "'stream' is missing"),
+        (rows(POOL, kernel(2, "load", "write", bytes=[]), kernel(1, "load", "write", bytes=[])), 4, "order of issue"),
+        (rows(POOL, kernel(1, "load", "write", bytes=[]), kernel(1, "load", "write", bytes=[])), 4, "order of issue"),
         ([*GOOD, GOOD[1]], 8, "behind the closing row"),
         (rows(POOL, kernel(1, "load", "write", bytes=[[9, 4]])), 3, "no half-open interval"),
         (rows(POOL, kernel(1, "load", "write")), 3, "neither 'pages' nor 'bytes'"),

@@ -49,13 +49,15 @@ class Lane:
 
     __slots__ = (
         *("changes", "clocks", "count", "heard", "heard_from", "heard_key", "index"),
-        *("known", "name", "records", "waits"),
+        *("known", "name", "newest", "records", "waits"),
     )
 
     def __init__(self, name: str, index: int) -> None:
         self.name = name
         self.index = index
         self.count = 0
+        # The number, in host issue order, of its last operation.
+        self.newest = 0
         self.known: Clock = NOTHING
         # The thread clock joined last, and whose it was: most streams are fed by one thread, which learns rarely.
         self.heard: Clock = NOTHING

@@ -102,6 +102,12 @@ class Detector:
         self._judge_kept()
         return self._order.thread(self.tables.texts[operation.thread]).known_at(operation.ordinal)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no row touched memory: then there is nothing to judge."""
+        self._judge_kept()
+        return self._memory.is_untouched
+
     def lanes_using(self, buffer: str) -> set[int]:
         """Indices of the lanes that touched a buffer."""
         self._judge_kept()

@@ -47,6 +47,11 @@ class TracedMemory:
     def races(self) -> list[Race]:
         return self._found.races
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was accessed so far."""
+        return not self._segments
+
     def lanes_using(self, buffer: str) -> set[int]:
         """Indices of the lanes that touched a buffer."""
         return set().union(*self._buffers[self._buffer_of[buffer]].last)

@@ -75,6 +75,7 @@ class Order:
         lane = self._lanes_of(columns.stream[row])
         groups = Groups(lane)
         place = groups.rank + 1 + np.array([one.count for one in self._lanes], np.int64)[lane]
+        self._check_issue_order(columns, row, groups)
         marks = [len(one.changes) - 1 for one in self._lanes]
         for index, size in zip(groups.keys.tolist(), groups.sizes.tolist(), strict=True):
             self._lanes[index].count += size
@@ -85,6 +86,18 @@ class Order:
         self._walk(columns, turns)
         clocks = self._fill_clocks(ordered, groups, marks)
         return Ordered(row, lane, place, ordered.clock, _dense(clocks, len(self._lanes)))
+
+    def _check_issue_order(self, columns: Columns, row: Ints, groups: Groups) -> None:
+        """A stream is a FIFO: its operations were issued in the order in which it ran them."""
+        for index, members in groups:
+            lane = self._lanes[index]
+            numbers = np.concatenate(([lane.newest], columns.number[row[members]]))
+            lane.newest = int(numbers[-1])
+            wrong = np.flatnonzero(np.diff(numbers) <= 0)
+            if len(wrong):
+                at, before = int(members[wrong[0]]), int(numbers[wrong[0]])
+                what = f"operation {columns.number[row[at]]} stands behind operation {before} on {lane.name}"
+                self._blame(columns.first_row + int(row[at]), f"{what}, where they come in the order of issue")
 
     def thread(self, text: int) -> ThreadClock:
         """A host thread by the number of its name. Effect: makes it if there is none."""

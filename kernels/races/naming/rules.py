@@ -57,6 +57,19 @@ def unarmed_wait(at: Situation) -> Named | None:
     return None
 
 
+def unarmed_look(at: Situation) -> Named | None:
+    """The issuing thread waits or asks before the access, but the event was not recorded yet."""
+    for step in at.unarmed_looks():
+        late = [record for record in at.covering() if record.operation.event == step.event]
+        if late:
+            text = (
+                f"thread {step.thread} asks for {step.event}, but it is first recorded at "
+                f"#{late[0].operation.ordinal}, later: the answer is yes at once"
+            )
+            return Named(Code.UNARMED_WAIT, text, (step, late[0].operation))
+    return None
+
+
 def early_record(at: Situation) -> Named | None:
     """A records the event before the access that it should cover."""
     early = at.early_record()
@@ -205,6 +218,7 @@ def missing_wait(at: Situation) -> Named | None:
 RULES: tuple[Rule, ...] = (
     host_access,
     unarmed_wait,
+    unarmed_look,
     early_record,
     early_look,
     misleading_look,

@@ -134,7 +134,7 @@ class Situation:
         first = self.race.first
         looks = [look for look in self._detector.looks if self._is_between(look.step)]
         others: list[tuple[HostStep, Record | None]]
-        others = [(step, None) for step in self._detector.unarmed_looks if self._is_between(step)]
+        others = [(step, None) for step in self.unarmed_looks()]
         for look in looks:
             if look.record.lane is not self.a and look.record.operation.ordinal > first.operation.ordinal:
                 others.append((look.step, look.record))
@@ -143,6 +143,10 @@ class Situation:
             return min(others, key=lambda other: (other[0].issued, other[0].time_ns))
         own = (look for look in looks if look.record.lane is self.a and look.record.place < first.place)
         return next(((look.step, look.record) for look in own), None)
+
+    def unarmed_looks(self) -> list[HostStep]:
+        """Times at which the issuing thread was told yes, because the event had no record yet."""
+        return [step for step in self._detector.unarmed_looks if self._is_between(step)]
 
     @property
     def _has_own_record(self) -> bool:

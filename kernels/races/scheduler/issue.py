@@ -6,7 +6,7 @@ runs (`execution.py`), or which host step comes next (`script.py`). Floor 2b.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -199,6 +199,9 @@ class IssuingMachine:
 
     def spawn(self, name: str, program: HostProgram) -> IssueThread:
         assert all(thread.name != name for thread in self.threads), f"there is a host thread '{name}' already"
+        assert isinstance(program, Generator), (
+            f"host thread '{name}' is no generator: call the function, spawn the result"
+        )
         thread = IssueThread(name, len(self.threads), program, self)
         self.threads.append(thread)
         self.host_rows.append(HostStep("spawn", self.thread_name, 0, other=name))

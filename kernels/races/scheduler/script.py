@@ -10,7 +10,7 @@ kernel's body was shown, and what `landed` looked at. Those are the keys of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -56,17 +56,20 @@ Looks = tuple[tuple[tuple[int, ...], Values], ...]
 class Node:
     """The host side after a sequence of inputs.
 
-    issued, host_rows: what the last input brought. looks: what `landed` showed meanwhile, and `sees` picks the same
-    cells. error: the assertion that the program failed with. states: for threads that query, the state of their frames.
+    alive: lane and record of every thread that is neither over nor parked; record 0 means that it waits for none.
+    issued, host_rows: what the last input brought. looks: what `landed` showed meanwhile; `sights` has the same, as
+    functions that pick the cells, and what they must find. error: the assertion that the program failed with. states:
+    for threads that query, the state of their frames.
     """
 
     parent: Node | None
     key: Input | None
     threads: tuple[ThreadState, ...]
+    alive: tuple[tuple[int, int], ...]
     issued: tuple[IssuedOp, ...]
     host_rows: tuple[HostStep, ...]
     looks: Looks = ()
-    sees: tuple[Getter, ...] = ()
+    sights: tuple[tuple[Getter, Values], ...] = ()
     error: str = ""
     states: tuple[int, ...] = ()
     edges: dict[Input, list[Node]] = field(default_factory=dict)
@@ -117,9 +120,10 @@ class Script:
     def advance(self, node: Node, key: Input, memory: Sequence[int]) -> Node:
         """The node behind this input. Effect: runs the program where it has never been."""
         for known in node.edges.get(key, ()):
-            if not known.sees or all(
-                sees(memory) == seen for sees, (_, seen) in zip(known.sees, known.looks, strict=True)
-            ):
+            for sees, seen in known.sights:
+                if sees(memory) != seen:
+                    break
+            else:
                 return known
         if self._live_node is not node:
             self._replay(node)
@@ -228,10 +232,11 @@ class Script:
             parent,
             key,
             () if error else threads,
+            () if error else tuple(_alive(threads)),
             tuple(machine.issued),
             tuple(machine.host_rows),
             looks,
-            tuple(getter(cells) for cells, _ in looks),
+            tuple((getter(cells), seen) for cells, seen in looks),
             error,
             tuple(
                 frame_state(thread.program, self._numbers) if state.kind == QUERY else 0
@@ -250,6 +255,12 @@ class Script:
         if isinstance(operation, Park):
             return ThreadState(READY if thread.wakes else PARK)
         return ThreadState(READY)
+
+
+def _alive(threads: Sequence[ThreadState]) -> Iterator[tuple[int, int]]:
+    for index, state in enumerate(threads):
+        if state.kind not in (OVER, PARK):
+            yield -index - 1, state.record
 
 
 def _own(event: Event) -> IssueEvent:

@@ -20,6 +20,7 @@ from kernels.races.scheduler.execution import Execution, Strategy
 from kernels.races.scheduler.outcome import Outcome
 from kernels.races.scheduler.plan import Plan
 from kernels.races.scheduler.program import Program, program_name
+from kernels.races.search.determinism import check_repeats
 from kernels.races.search.difference import difference
 from kernels.races.search.exhaustive import Exhaustive
 from kernels.races.search.mending import edge_of, with_edges
@@ -102,6 +103,7 @@ class _Explorer:
         """Judge one execution in issue order, and show what it finds by turning each pair round."""
         plain = run_token(settled(self.plan), self.plain)
         self.trace = plain.trace
+        check_repeats(self.program, plain.trace)
         self._count("issue order", plain.outcome)
         self._name(plain.detector)
         if plain.outcome.has_failed:

@@ -15,7 +15,7 @@ from kernels.races.scheduler.program import Program, program_hash
 from kernels.races.scheduler.tracing import Tracer
 from kernels.races.search.mending import Additions, with_edges
 from kernels.races.search.result import MendCheck
-from kernels.races.search.tokens import Token
+from kernels.races.search.tokens import Token, TokenRefused
 from kernels.races.strategies.issue_order import Constraint, IssueOrder, OpRef
 from kernels.races.strategies.replaying import Replaying
 from kernels.substrate.trace import MemoryTrace
@@ -60,8 +60,11 @@ def replay(program: Program, token: str, *, mend: MendCheck | None = None, has_c
     """
     parsed = Token.parse(token, program_hash=program_hash(program))
     if mend is None:
-        return run_token(settled(Plan(program, has_call_sites=has_call_sites)), parsed)
+        plan = settled(Plan(program, has_call_sites=has_call_sites))
+        _refuse_unknown(parsed, plan)
+        return run_token(plan, parsed)
     plan = settled(Plan(with_edges(program, mend.edges), has_call_sites=has_call_sites))
+    _refuse_unknown(parsed, plan)
     additions = Additions(mend.edges)
     names = [stream.name for stream in plan.script.machine.streams]
 
@@ -71,3 +74,14 @@ def replay(program: Program, token: str, *, mend: MendCheck | None = None, has_c
     constraints = tuple(Constraint(moved(one.before), moved(one.behind)) for one in parsed.constraints)
     # Recorded choices mean nothing on a program with other steps; its order constraints still do.
     return run_token(plan, Token(plan.hash, parsed.workload, constraints))
+
+
+def _refuse_unknown(token: Token, plan: Plan) -> None:
+    """A token that was cut or edited may name what the program does not have. Raises: TokenRefused."""
+    streams = plan.script.machine.streams
+    for at in (at for one in token.constraints for at in (one.before, one.behind)):
+        if at.stream >= len(streams):
+            raise TokenRefused(str(token), f"it names stream {at.stream}, but the program has 0 to {len(streams) - 1}")
+        if not 1 <= at.place <= streams[at.stream].count:
+            count, name = streams[at.stream].count, streams[at.stream].name
+            raise TokenRefused(str(token), f"it names operation {at.place} of {name}, which has 1 to {count}")

@@ -86,6 +86,26 @@ def misspelt(machine):
 
 def of_two(machine, other):
     pass
+
+
+def broken(machine):
+    raise RuntimeError("boom")
+
+
+def not_called(machine):
+    machine.spawn("main", beyond_in_a_thread)
+
+
+RUNS = []
+
+
+def counts_its_runs(machine):
+    RUNS.append(1)
+    machine.stream("load", device=0).launch(f"run {len(RUNS)}", duration_ns=1, point="compute")
+
+
+def idle(machine):
+    machine.stream("load", device=0)
 """
 
 

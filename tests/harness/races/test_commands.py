@@ -113,6 +113,9 @@ def test_program_of_a_file_is_explored_and_all_lists_each_race(
         (":beyond", "pool has no page 7: undeclared access"),
         (":beyond_in_a_thread", "pool has no page 7: undeclared access"),
         (":misspelt", "has no attribute 'bufer' (mistakes.py:22)"),
+        (":broken", "RuntimeError: boom (mistakes.py:30)"),
+        (":not_called", "host thread 'main' is no generator: call the function, spawn the result"),
+        (":counts_its_runs", "it does something else when it is started again"),
     ],
 )
 def test_mistakes_of_a_program_are_one_sentence(
@@ -120,6 +123,13 @@ def test_mistakes_of_a_program_are_one_sentence(
 ) -> None:
     path = written(tmp_path, "mistakes.py", MISTAKES)
     assert sentence in refusal(capsys, "race", "--program", f"{path}{function}", *QUICK)
+
+
+def test_program_that_launches_nothing_is_unknown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = written(tmp_path, "mistakes.py", MISTAKES)
+    text = output(capsys, 4, "race", "--program", f"{path}:idle", *QUICK)
+    assert text.startswith("UNKNOWN idle: the program launches nothing")
+    assert found(capsys, 4, "prove", "--program", f"{path}:idle")["verdict"] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -168,8 +178,10 @@ def test_stored_trace_is_judged_and_a_cut_one_is_unknown(capsys: pytest.CaptureF
     text = output(capsys, 1, "race", "--trace", str(whole))
     assert text.startswith("RACE  pool bytes [0, 64)   MISSING_RECORD on")
     assert found(capsys, 1, "race", "--trace", str(whole))["races"][0]["confirmed"] == 0
-    ordered = written(tmp_path, "ordered.jsonl", head + '{"row": "end", "rows": 2}\n')
+    ordered = written(tmp_path, "ordered.jsonl", f'{head}{json.dumps(rows[0])}\n{{"row": "end", "rows": 3}}\n')
     assert output(capsys, 0, "race", "--trace", str(ordered)).startswith("ORDERED")
+    idle = written(tmp_path, "idle.jsonl", head + '{"row": "end", "rows": 2}\n')
+    assert "line 2: no row up to here touches memory" in output(capsys, 4, "race", "--trace", str(idle))
     cut = written(tmp_path, "cut.jsonl", body)
     assert output(capsys, 4, "race", "--trace", str(cut)).splitlines()[0] == "UNKNOWN the trace cannot be judged"
     unknown = found(capsys, 4, "race", "--trace", str(cut))
