@@ -1,7 +1,8 @@
-"""Both clients against bytes on real sockets: the same reply, or the same kind of error."""
+"""All clients against bytes on real sockets: the same reply, or the same kind of error."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 
 from harness.pair.pair import listening_socket
+from harness.simulation.run import MakeTransport
 from harness.transport.contract import ChatRequest, Reply, Stamps, Transport, TransportOptions
 from harness.transport.errors import EngineProtocolError, EngineTimeout, EngineUnreachable
 from harness.transport.over_aiohttp import AiohttpTransport
 from harness.transport.over_openai import OpenAITransport
+from harness.transport.raw import RawTransport
 from results.records import ToolCall
 from tests.harness.rig import served
 from tests.harness.small_plans import TOOLS
@@ -23,7 +26,9 @@ from tests.harness.transport.streams import DONE, call, chunk, event
 
 pytestmark = pytest.mark.asyncio
 
-KINDS = ("aiohttp", "openai")
+MAKERS: dict[str, MakeTransport] = {"raw": RawTransport, "aiohttp": AiohttpTransport, "openai": OpenAITransport}
+KINDS = tuple(MAKERS)
+OURS = ("raw", "aiohttp")
 HELLO = chunk({"role": "assistant", "content": ""}) + chunk({"content": "hel"}) + chunk({"content": "lo"})
 STOP = chunk({}, reason="stop") + DONE
 USAGE = event({"id": "c", "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}})
@@ -33,8 +38,7 @@ REQUEST = ChatRequest("s0001-t02", "m", [{"role": "user", "content": "語"}], ma
 @asynccontextmanager
 async def client(kind: str, url: str, **options: Any) -> AsyncIterator[Transport]:
     ticks = count(100)
-    make = AiohttpTransport if kind == "aiohttp" else OpenAITransport
-    transport: Transport = make(TransportOptions(url, **options), now_ns=lambda: next(ticks))
+    transport: Transport = MAKERS[kind](TransportOptions(url, **options), now_ns=lambda: next(ticks))
     try:
         yield transport
     finally:
@@ -113,8 +117,18 @@ async def test_status_that_is_an_error(kind: str) -> None:
     assert "no room" in str(reply.error)
 
 
-async def test_refusal_shorter_than_announced_still_speaks() -> None:
-    reply = await ask("aiohttp", head("400 Bad", length=99), REFUSAL)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("Wed, 21 Oct 2026 07:28:00 GMT", None), ("nan", None)])
+async def test_server_that_asks_to_stay_away(kind: str, header: str, seconds: float | None) -> None:
+    busy = head("429 Slow\r\nRetry-After: " + header, kind="application/json", length=len(REFUSAL))
+    reply = await ask(kind, busy, REFUSAL)
+    assert isinstance(reply.error, EngineProtocolError)
+    assert (reply.error.status, reply.error.retry_after_s) == (429, seconds)
+
+
+@pytest.mark.parametrize("kind", OURS)
+async def test_refusal_shorter_than_announced_still_speaks(kind: str) -> None:
+    reply = await ask(kind, head("400 Bad", length=99), REFUSAL)
     assert str(reply.error) == "the server answered 400: no room"
 
 
@@ -144,8 +158,9 @@ async def test_stream_that_ends_too_early_in_an_orderly_way(kind: str) -> None:
     assert (reply.error.fault, reply.content) == ("cut", "hello")
 
 
-async def test_connection_that_breaks_after_the_end_mark_is_no_error() -> None:
-    reply = await ask("aiohttp", head(), *chunked(HELLO + STOP, ends=False))
+@pytest.mark.parametrize("kind", OURS)
+async def test_connection_that_breaks_after_the_end_mark_is_no_error(kind: str) -> None:
+    reply = await ask(kind, head(), *chunked(HELLO + STOP, ends=False))
     assert (reply.error, reply.content, reply.quirks) == (None, "hello", ("broken_after_end",))
 
 
@@ -185,35 +200,41 @@ async def test_silence_is_a_timeout(kind: str, before: list[bytes]) -> None:
         ("application/json", "", "", "empty"),
     ],
 )
+@pytest.mark.parametrize("kind", OURS)
 async def test_answer_of_another_type_than_asked_for(
-    content_type: str, body: str, content: str, fault: str | None
+    kind: str, content_type: str, body: str, content: str, fault: str | None
 ) -> None:
-    reply = await ask("aiohttp", head(kind=content_type, length=len(body)), body.encode())
+    reply = await ask(kind, head(kind=content_type, length=len(body)), body.encode())
     assert reply.content == content
     assert (reply.error.fault if isinstance(reply.error, EngineProtocolError) else None) == fault
 
 
-async def test_large_request_is_sent_without_a_warning() -> None:
+@pytest.mark.parametrize("kind", OURS)
+async def test_large_request_is_sent_without_a_warning(kind: str) -> None:
     request = ChatRequest("r", "m", [{"role": "user", "content": "y" * 3_000_000}])
-    async with byte_server(head(), *chunked(HELLO + STOP)) as server, client("aiohttp", server.url) as transport:
+    async with byte_server(head(), *chunked(HELLO + STOP)) as server, client(kind, server.url) as transport:
         assert (await transport.chat(request)).error is None
     assert len(server.requests[0]) > 3_000_000
 
 
-async def test_raw_is_left_out_where_nobody_wants_it() -> None:
-    assert (await ask("aiohttp", head(), *chunked(HELLO + STOP), keep_raw=False)).raw is None
+@pytest.mark.parametrize("kind", OURS)
+async def test_raw_is_left_out_where_nobody_wants_it(kind: str) -> None:
+    assert (await ask(kind, head(), *chunked(HELLO + STOP), keep_raw=False)).raw is None
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_both_clients_read_the_same_from_our_pair(stream: bool) -> None:
+async def test_all_clients_read_the_same_from_our_pair(stream: bool) -> None:
     message = {"role": "user", "content": '[[k]] mail_send {"to": "語"}\n((k))'}
     request = ChatRequest("r", "m", [message], TOOLS, stream=stream)
     replies: list[Reply] = []
     for kind in KINDS:
         async with served() as (pair, _), client(kind, pair.base_url) as transport:
             replies.append(await transport.chat(request))
-    fast, official = replies
-    assert fast.error is None
+    raw, fast, official = replies
+    assert (raw.error, fast.error) == (None, None)
+    # Each pair has rooms and a machine's time of its own; everything else is the same.
+    own = {name: getattr(fast, name) for name in ("raw", "stamped", "served_as", "arrived", "text_ns")}
+    assert dataclasses.replace(raw, **own) == fast
     assert [call.name for call in fast.tool_calls] == ["mail_send"]
     assert [(call.name, call.arguments) for call in fast.tool_calls] == [
         (call.name, call.arguments) for call in official.tool_calls

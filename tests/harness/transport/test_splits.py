@@ -30,7 +30,7 @@ def cut_streams(draw: st.DrawFn) -> tuple[bytes, list[int]]:
 
 
 def _timeless(reply: Reply) -> dict[str, Any]:
-    fields = dataclasses.asdict(dataclasses.replace(reply, arrived=Stamps(None, None), error=None))
+    fields = dataclasses.asdict(dataclasses.replace(reply, arrived=Stamps(None, None), error=None, text_ns=()))
     return {**fields, "error": str(reply.error)}
 
 
