@@ -70,6 +70,7 @@ class Reply:
     served_as: the request id under which our own engine has it, where the server says so.
     quirks: deviations that cost nothing, by name, in the order in which they were seen.
     raw: the answer's bytes as text; bytes that are no UTF-8 show as U+FFFD.
+    text_ns: when each piece of text came, by the client's clock; its gaps are the times between tokens.
     """
 
     status: int | None
@@ -84,6 +85,7 @@ class Reply:
     served_as: str | None
     quirks: tuple[str, ...]
     raw: str | None
+    text_ns: tuple[int, ...] = ()
 
 
 class Transport(Protocol):

@@ -23,6 +23,7 @@ from harness.transport.errors import (
     translated,
 )
 from harness.transport.reply import ReplyBuilder
+from harness.transport.retry_after import retry_after_s
 
 
 class AiohttpTransport:
@@ -66,7 +67,9 @@ class AiohttpTransport:
 
     async def _read(self, response: aiohttp.ClientResponse, builder: ReplyBuilder) -> None:
         if not 200 <= response.status < 300:
-            builder.refused(await self._whole(response))
+            builder.refused(
+                await self._whole(response), retry_after_s=retry_after_s(response.headers.get("Retry-After"))
+            )
         elif response.content_type == "text/event-stream":
             await self._stream(response, builder)
         else:

@@ -24,6 +24,7 @@ from harness.transport.errors import (
     translated,
 )
 from harness.transport.reply import ReplyBuilder
+from harness.transport.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -106,7 +107,10 @@ def _error_map(options: TransportOptions) -> ErrorMap:
 
     def refused(problem: BaseException) -> EngineError:
         assert isinstance(problem, openai.APIStatusError)
-        return EngineProtocolError("http_status", status=problem.status_code, detail=problem.message)
+        wait_s = retry_after_s(problem.response.headers.get("Retry-After"))
+        return EngineProtocolError(
+            "http_status", status=problem.status_code, detail=problem.message, retry_after_s=wait_s
+        )
 
     def timeout(problem: BaseException) -> EngineError:
         if isinstance(problem.__cause__, httpx2.ConnectTimeout):

@@ -58,6 +58,9 @@ def error_message(fields: object, raw: bytes) -> str:
     """What a server says about its error: in OpenAI's nested object, SGLang's flat one, or whatever came instead."""
     if isinstance(fields, dict):
         error = fields.get("error")
+        if isinstance(error, dict) and isinstance(error.get("error"), dict):
+            # One of SGLang's helpers puts the object into itself (Q37).
+            error = error["error"]
         inner = error.get("message") if isinstance(error, dict) else error
         message = inner or fields.get("error_message") or fields.get("message") or fields.get("detail") or error
         if message:

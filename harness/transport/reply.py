@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from harness.transport.anthropic import AnthropicEvents
 from harness.transport.calls import CallMerger
 from harness.transport.contract import Reply, ReplyUsage, Stamps
 from harness.transport.errors import EngineError, EngineProtocolError, EngineTimeout
 from harness.transport.payload import error_message, joined_text, payload, usage_of
+from harness.transport.plain import plain_text
 from harness.transport.sse import EVENT_BYTES_MAX, SseDecoder, SseEvent
+
+ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
+"""A stream that never ends must not take the client's memory with it."""
 
 _ABORTED_REASONS: Final = frozenset({"abort", "aborted", "error"})
 
@@ -25,6 +30,7 @@ class ReplyBuilder:
     def __init__(self, *, status: int | None, keep_raw: bool = True) -> None:
         self._status = status
         self._decoder = SseDecoder()
+        self._anthropic = AnthropicEvents()
         self._calls = CallMerger()
         self._raw: list[bytes] | None = [] if keep_raw else None
         self._content: list[str] = []
@@ -33,8 +39,10 @@ class ReplyBuilder:
         self._usage: ReplyUsage | None = None
         self._error: EngineError | None = None
         self._is_done = False
+        self._is_oversized = False
         self._quirks: dict[str, None] = {}
-        self._first_text_ns: int | None = None
+        self._raw_bytes = 0
+        self._text_ns: list[int] = []
         self._first_stamp_ns: int | None = None
         self._last_stamp_ns: int | None = None
         self._served_as: str | None = None
@@ -44,30 +52,34 @@ class ReplyBuilder:
 
     def feed(self, chunk: bytes, *, now_ns: int) -> None:
         """Bytes of an event stream."""
-        if self._raw is not None and not self._decoder.is_oversized:
+        if self._is_oversized:
+            return
+        self._raw_bytes += len(chunk)
+        if self._raw is not None:
             self._raw.append(chunk)
         for event in self._decoder.feed(chunk):
             self._event(event, now_ns)
         if self._decoder.is_oversized:
-            detail = f"more than {EVENT_BYTES_MAX} bytes"
-            self._fail(EngineProtocolError("oversized", status=self._status, detail=detail))
+            self._give_up(f"one event has more than {EVENT_BYTES_MAX} bytes")
+        elif self._raw_bytes > ANSWER_BYTES_MAX:
+            self._give_up(f"more than {ANSWER_BYTES_MAX} bytes")
 
     def end(self, *, now_ns: int, broken_by: EngineError | None = None, sees_done: bool = True) -> None:
         """The event stream is over; broken_by: what ended it, when that was not the server's own end.
 
         sees_done: false for a client that never shows the end mark, so that its absence means nothing.
         """
-        for event in self._decoder.close():
+        for event in () if self._is_oversized else self._decoder.close():
             self._event(event, now_ns)
         self._errors_without_data(now_ns)
         is_whole = self._is_done or self._finish_reason is not None
         if is_whole:
             if not self._is_done and sees_done:
-                self._note("no_done")
+                self.note("no_done")
             if self._finish_reason is None:
-                self._note("no_finish_reason")
+                self.note("no_finish_reason")
             if broken_by is not None:
-                self._note("broken_after_end")
+                self.note("broken_after_end")
         elif isinstance(broken_by, EngineTimeout):
             self._fail(broken_by)
         else:
@@ -84,22 +96,23 @@ class ReplyBuilder:
             self._fail(EngineProtocolError("empty", status=self._status))
             return
         fields, quirks = payload(raw)
-        self._note(*quirks)
+        self.note(*quirks)
         if isinstance(fields, dict) and isinstance(fields.get("data"), dict) and "choices" not in fields:
             # Some gateways wrap the answer (Q33).
-            self._note("wrapped")
+            self.note("wrapped")
             fields = fields["data"]
         if isinstance(fields, dict):
             self._fields(fields, now_ns, is_whole=True)
         else:
             self._fail(EngineProtocolError("not_json", status=self._status, detail=raw[:200].decode(errors="replace")))
 
-    def refused(self, raw: bytes) -> None:
+    def refused(self, raw: bytes, *, retry_after_s: float | None = None) -> None:
         """A whole answer whose status says that it is none."""
         if self._raw is not None:
             self._raw.append(raw)
         fields, _ = payload(raw)
-        self._fail(EngineProtocolError("http_status", status=self._status, detail=error_message(fields, raw)))
+        detail = error_message(fields, raw)
+        self._fail(EngineProtocolError("http_status", status=self._status, detail=detail, retry_after_s=retry_after_s))
 
     def fail(self, error: EngineError) -> None:
         """The answer is lost for a reason outside its bytes."""
@@ -109,7 +122,7 @@ class ReplyBuilder:
         calls = self._calls.calls()
         if calls and self._finish_reason == "stop":
             # Calls were made, whatever the reason says (Q12).
-            self._note("stop_with_calls")
+            self.note("stop_with_calls")
         return Reply(
             status=self._status,
             content=joined_text(self._content),
@@ -118,11 +131,12 @@ class ReplyBuilder:
             finish_reason=self._finish_reason,
             usage=self._usage,
             error=self._error,
-            arrived=Stamps(self._first_text_ns, end_ns),
+            arrived=Stamps(self._text_ns[0] if self._text_ns else None, end_ns),
             stamped=Stamps(self._first_stamp_ns, self._last_stamp_ns),
             served_as=self._served_as,
             quirks=tuple(self._quirks),
             raw=None if self._raw is None else b"".join(self._raw).decode(errors="replace"),
+            text_ns=tuple(self._text_ns),
         )
 
     def _event(self, event: SseEvent, now_ns: int) -> None:
@@ -133,11 +147,21 @@ class ReplyBuilder:
         if data == b"[DONE]":
             self._is_done = True
             return
+        plain = plain_text(data) if event.kind == "message" else None
+        if plain is not None:
+            # What nearly every event is; all others are read below, by the same rules and more.
+            self._stamped(plain.kvrace)
+            self._content.append(plain.text)
+            self._text_ns.append(now_ns)
+            return
         fields, quirks = payload(data)
         if event.kind == "error" and not (isinstance(fields, dict) and "error" in fields):
             fields = {"error": fields if fields is not None else data.decode(errors="replace")}
         if isinstance(fields, dict):
-            self._note(*quirks)
+            self.note(*quirks)
+            if self._anthropic.knows(fields):
+                fields = self._anthropic.chunk(fields)
+                self._is_done |= self._anthropic.is_over
             self._fields(fields, now_ns, is_whole=False)
         elif fields is None and event.is_complete:
             detail = data[:200].decode(errors="replace")
@@ -149,7 +173,7 @@ class ReplyBuilder:
         if self._decoder.stray:
             fields, _ = payload(self._decoder.stray)
             if isinstance(fields, dict):
-                self._note("no_data_prefix")
+                self.note("no_data_prefix")
                 self._fields(fields, now_ns, is_whole=True)
 
     def _fields(self, fields: dict[str, Any], now_ns: int, *, is_whole: bool) -> None:
@@ -157,14 +181,7 @@ class ReplyBuilder:
             # Servers that are in the middle of a 200 have no other way (Q27, Q28).
             detail = error_message(fields, b"")
             self._fail(EngineProtocolError("error_in_stream", status=self._status, detail=detail))
-        extension = fields.get("kvrace")
-        stamp_ns = extension.get("t_ns") if isinstance(extension, dict) else None
-        if isinstance(extension, dict) and isinstance(stamp_ns, int):
-            # The first chunk carries the time of the first token, although a tool-call parser may still keep the
-            # token's text back.
-            self._first_stamp_ns = stamp_ns if self._first_stamp_ns is None else self._first_stamp_ns
-            self._last_stamp_ns = stamp_ns
-            self._served_as = extension.get("request_id", self._served_as)
+        self._stamped(fields.get("kvrace"))
         usage = usage_of(fields.get("usage"))
         if usage is not None:
             # The last one counts, whether it is alone or on every chunk (Q15, Q16).
@@ -174,10 +191,10 @@ class ReplyBuilder:
             if not isinstance(choice, dict):
                 continue
             if choice.get("index") not in (0, None):
-                self._note("several_choices")
+                self.note("several_choices")
                 continue
-            if self._choice(choice, is_whole=is_whole) and self._first_text_ns is None:
-                self._first_text_ns = now_ns
+            if self._choice(choice, is_whole=is_whole):
+                self._text_ns.append(now_ns)
 
     def _choice(self, choice: dict[str, Any], *, is_whole: bool) -> bool:
         """Whether it brought any text."""
@@ -203,12 +220,25 @@ class ReplyBuilder:
             self._calls.add(calls)
         return bool(content or reasoning or calls)
 
+    def _stamped(self, extension: object) -> None:
+        stamp_ns = extension.get("t_ns") if isinstance(extension, dict) else None
+        if isinstance(extension, dict) and isinstance(stamp_ns, int):
+            # The first chunk carries the time of the first token, although a tool-call parser may still keep the
+            # token's text back.
+            self._first_stamp_ns = stamp_ns if self._first_stamp_ns is None else self._first_stamp_ns
+            self._last_stamp_ns = stamp_ns
+            self._served_as = extension.get("request_id", self._served_as)
+
+    def _give_up(self, detail: str) -> None:
+        self._is_oversized = True
+        self._fail(EngineProtocolError("oversized", status=self._status, detail=detail))
+
     def _fail(self, error: EngineError) -> None:
         """The first error is the cause; later ones follow from it."""
         if self._error is None:
             self._error = error
 
-    def _note(self, *quirks: str) -> None:
+    def note(self, *quirks: str) -> None:
         self._quirks.update(dict.fromkeys(quirks))
 
 

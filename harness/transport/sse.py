@@ -61,6 +61,9 @@ class SseDecoder:
     def feed(self, chunk: bytes) -> list[SseEvent]:
         if self.is_oversized:
             return []
+        if self._is_between_events and _is_one_event(chunk) and len(chunk) <= self._event_bytes_max:
+            # What nearly every read of a stream is.
+            return [SseEvent(chunk[6:-2])]
         if self._after_cr and chunk:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
@@ -84,6 +87,10 @@ class SseDecoder:
                 return events
         self._check(self._tail_bytes)
         return events
+
+    @property
+    def _is_between_events(self) -> bool:
+        return not (self._tail_bytes or self._data or self._kind or self._after_cr or self._at_start)
 
     def close(self) -> list[SseEvent]:
         """The stream has ended: what is left, marked incomplete."""
@@ -137,3 +144,10 @@ class SseDecoder:
         if size_bytes > self._event_bytes_max:
             self.is_oversized = True
             self._tail, self._data = [], []
+
+
+def _is_one_event(chunk: bytes) -> bool:
+    """Whether it is one whole event of one plain line of data."""
+    return chunk.startswith(b"data: ") and chunk.find(b"\n") == len(chunk) - 2 and chunk.endswith(b"\n\n") and (
+        b"\r" not in chunk
+    )  # fmt: skip

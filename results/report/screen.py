@@ -31,7 +31,8 @@ _VERDICT_STYLES = {RunVerdict.CLEAN: "bold green", RunVerdict.CORRUPT: "bold red
 def screen(summary: RunSummary, manifest: RunManifest, first: Witness | None) -> RenderableType:
     """The screen as something that rich can print, in colour where the terminal has it."""
     parts: list[RenderableType] = [_headline(summary, manifest), Text(), _kinds(summary), _assumption(summary)]
-    parts += [Text(), *_evidence(summary)]
+    evidence = _evidence(summary)
+    parts += [Text(), *evidence] if evidence else []
     if first is not None:
         parts += [Text(), *_first_corrupted(first)]
     parts += [Text(), *_labelled("run folder", Text(summary.run_dir)), *_labelled("repeat", Text(summary.repeat))]

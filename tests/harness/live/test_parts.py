@@ -18,6 +18,7 @@ from harness.live.scrape import neutral
 from harness.live.target import arms_of, is_loopback, target_of
 from harness.transport.retry_after import retry_after_s
 from kernels.errors import ConfigError
+from results.report.client_lag import lag_notes
 from tests.harness.live.live_requests import request, workload_of
 from tests.results.builders import turn
 
@@ -178,6 +179,17 @@ def test_budget_sets_aside_what_begun_sessions_may_spend() -> None:
     assert (budget.spent, budget.is_passed) == (1_000, False)
     budget.count(turn(prompt_tokens=1, completion_tokens=0), 0)
     assert budget.is_passed
+
+
+def test_every_report_says_how_late_the_client_was() -> None:
+    assert lag_notes({"load_backs": 3}) == []
+    on_time = {"client_lag_loop_ms_p99": 9.0, "client_lag_kernel_ms_p99": 0.5, "client_cpu_share": 0.25,
+               "streams_open_max": 60, "client_is_too_late": 0}  # fmt: skip
+    (sentence,) = lag_notes(on_time)
+    assert "0.5 ms late (p99)" in sentence
+    assert "60 replies" in sentence
+    assert "UNKNOWN" not in sentence
+    assert "UNKNOWN" in lag_notes({**on_time, "client_is_too_late": 1})[0]
 
 
 METRICS = """# TYPE sglang:prompt_tokens_total counter

@@ -1,0 +1,42 @@
+"""What a run wants to know of each reply besides its record: gaps between tokens, quirks, statuses, and no secrets.
+
+Owns: the counting. Does not own: sending, or what the figures mean (`latency.py`). Floor 5. Source: ours.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from itertools import pairwise
+
+from harness.live.credentials import Scrubber
+from harness.transport.contract import ChatRequest, Reply, Transport
+
+
+class ObservedTransport:
+    """gaps_ns: between the pieces of text of one reply. quirks: replies by quirk. in_flight_max: requests at once."""
+
+    def __init__(self, inner: Transport, scrubber: Scrubber) -> None:
+        self.gaps_ns = array("q")
+        self.quirks: Counter[str] = Counter()
+        self.in_flight_max = 0
+        self._in_flight = 0
+        self._inner = inner
+        self._scrubber = scrubber
+
+    def __repr__(self) -> str:
+        return f"ObservedTransport({self._inner!r}, {self._in_flight} in flight)"
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def chat(self, request: ChatRequest) -> Reply:
+        self._in_flight += 1
+        self.in_flight_max = max(self.in_flight_max, self._in_flight)
+        try:
+            reply = self._scrubber.reply(await self._inner.chat(request))
+        finally:
+            self._in_flight -= 1
+        self.gaps_ns.extend(later - earlier for earlier, later in pairwise(reply.text_ns))
+        self.quirks.update(reply.quirks)
+        return reply
