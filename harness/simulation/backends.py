@@ -88,4 +88,6 @@ def make_machine(
         return VirtualMachine(cost, seed=seed, delays=delays, trace=trace, has_call_sites=has_call_sites)
     clock = Clock()
     backend = _REAL[choice.name](clock, cost, ChaosRules(seed) if choice.has_chaos else None)
+    if isinstance(backend, CudaBackend):
+        backend.devices.refuse_delays(delays)
     return RealMachine(backend, cost, seed=seed, delays=delays, trace=trace, clock=clock, has_call_sites=has_call_sites)

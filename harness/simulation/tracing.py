@@ -36,5 +36,13 @@ def trace_output(file: str | None, program: str, seed: int) -> Iterator[TraceSin
     with out:
         write = ColumnTrace if file.endswith(COLUMNS_SUFFIX) else JsonLinesTrace
         trace = write(out, program=program, seed=seed)
-        yield trace
-        trace.finish()
+        is_whole = False
+        try:
+            yield trace
+            is_whole = True
+        finally:
+            # A run that fails keeps its trace up to there, without the end that would call it whole.
+            if is_whole:
+                trace.finish()
+            else:
+                trace.abandon()

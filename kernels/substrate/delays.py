@@ -11,6 +11,7 @@ it before an operation moves its first byte). Floor 1.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -33,6 +34,21 @@ DEFAULT_POINTS: tuple[str, ...] = (
     "host.schedule",
 )
 """Every place where the simulated machine accepts a delay."""
+
+
+def longest_ns(delay: Delay) -> int:
+    """What one sample of a delay hardly ever exceeds: the bound where there is one, else about one in a thousand."""
+    first, *rest = delay.parameters
+    match delay.distribution:
+        case "uniform":
+            return round(rest[0])
+        case "lognormal":
+            return round(first * math.exp(3.1 * rest[0]))
+        case "exponential":
+            return round(7 * first)
+        case _:
+            return round(first)
+
 
 DISTRIBUTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -103,6 +103,10 @@ class ColumnTrace:
         self._write_block()
         self._out.write(_framed({"block": "end", "rows": self.row_count}, []))
 
+    def abandon(self) -> None:
+        """Write what is left, and no closing block: a reader sees that the trace was cut short."""
+        self._write_block()
+
     def _write_block(self) -> None:
         rows = self._collector.rows
         if not rows:

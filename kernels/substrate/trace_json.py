@@ -60,6 +60,9 @@ class JsonLinesTrace:
     def stale(self, operation: Operation, read_index: int, view: PageView) -> None:
         self._write(stale_row(operation, read_index, view))
 
+    def abandon(self) -> None:
+        """Leave the closing line out: a reader sees that the trace was cut short."""
+
     def finish(self) -> None:
         """Write the closing line. Effect: nothing may be written after it."""
         self._write({"row": "end", "rows": self.row_count})

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import io
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernels.errors import EnvironmentProblem
 from kernels.races import judge_lines
 from kernels.races.detector.race import Verdict
 from kernels.substrate.contract import PageView
-from kernels.substrate.cuda.devices import is_available
+from kernels.substrate.cuda.devices import is_available, refuse_longer
 from kernels.substrate.cuda.lane import _neighbours
+from kernels.substrate.delays import parse_delay
 from kernels.substrate.paged import PagedBuffer
 from kernels.substrate.real.clock import Clock
 from kernels.substrate.real.late import LateWatches
@@ -151,3 +154,21 @@ def test_a_machine_without_a_device_says_what_is_missing() -> None:
     works, problem = is_available()
     if not works:
         assert "; " in problem, "what is missing, and one thing to try"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_refused"),
+    [
+        ("h2d.index_k=constant:900ms", False),
+        ("h2d.index_k=constant:2s", True),
+        ("h2d.c4=uniform:1us,3s", True),
+        ("h2d.c4=exponential:100ms", False),
+        ("h2d.c4=exponential:200ms", True),
+        ("d2h.backup=lognormal:200ms,1", True),
+    ],
+)
+def test_a_delay_that_a_watchdog_would_end_is_refused(text: str, is_refused: bool) -> None:
+    delay = parse_delay(text)
+    said = pytest.raises(EnvironmentProblem, match=f"at {delay.point} may last .* watchdog.*; keep it below 1 s")
+    with said if is_refused else nullcontext():
+        refuse_longer([delay], 1_000_000_000)

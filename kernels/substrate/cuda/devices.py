@@ -6,6 +6,7 @@ Does not own: memory. Floor 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from kernels.arrays.cuda.pages import Pool, copy_pages
 from kernels.arrays.cuda.versions import PagedMemory, Seen, read_versions, write_versions
 from kernels.arrays.layout import PoolShape
 from kernels.errors import EnvironmentProblem, KVRaceError
+from kernels.substrate.contract import Delay
+from kernels.substrate.delays import longest_ns
 
 
 def is_available() -> tuple[bool, str]:
@@ -24,6 +27,10 @@ def is_available() -> tuple[bool, str]:
     except EnvironmentProblem as problem:
         return False, str(problem)
     return True, ""
+
+
+_WATCHDOG_NS = 1_000_000_000
+"""A watchdog's limit is said to be two seconds or more."""
 
 
 class Devices:
@@ -45,6 +52,12 @@ class Devices:
                     if other != number and cupy.cuda.runtime.deviceCanAccessPeer(number, other):
                         _enable_peer(cupy, other)
 
+    def refuse_delays(self, delays: Sequence[Delay]) -> None:
+        """Raises: EnvironmentProblem for a delay that a display's watchdog would take for a hanging kernel."""
+        properties = (self._cupy.cuda.runtime.getDeviceProperties(number) for number in range(self.count))
+        if any(found["kernelExecTimeoutEnabled"] for found in properties):
+            refuse_longer(delays, _WATCHDOG_NS)
+
     def real(self, device: int) -> int:
         """The real device that the simulator's device `device` is: they share where there are fewer real ones."""
         return device % self.count
@@ -52,6 +65,17 @@ class Devices:
     def on(self, device: int) -> Any:
         """A context in which the real device `device` is current."""
         return self._cupy.cuda.Device(device)
+
+
+def refuse_longer(delays: Sequence[Delay], limit_ns: int) -> None:
+    """Raises: EnvironmentProblem for the first delay that may last longer."""
+    for delay in delays:
+        if longest_ns(delay) > limit_ns:
+            raise EnvironmentProblem(
+                f"the delay at {delay.point} may last {longest_ns(delay) / 1e9:.1f} s, and this device's watchdog kills"
+                " kernels of some seconds",
+                remedy=f"keep it below {limit_ns / 1e9:.0f} s, or take a device that drives no display",
+            )
 
 
 def _warm(cupy: Any, kernels: Kernels) -> None:
