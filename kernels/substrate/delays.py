@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from kernels.errors import ConfigError
+from kernels.substrate.choices import Choices
 from kernels.substrate.contract import Delay
 
 DEFAULT_POINTS: tuple[str, ...] = (
@@ -34,6 +35,31 @@ DEFAULT_POINTS: tuple[str, ...] = (
     "host.schedule",
 )
 """Every place where the simulated machine accepts a delay."""
+
+
+class InjectedDelays:
+    """The delays of one machine, by point.
+
+    known_points: what may be named; a kernel or copy at any other point is a bug.
+    """
+
+    def __init__(self, delays: Sequence[Delay], known_points: Sequence[str]) -> None:
+        self._known = frozenset(known_points)
+        self._by_point = delays_by_point(delays, known_points)
+
+    def __repr__(self) -> str:
+        return f"InjectedDelays({', '.join(self._by_point) or 'none'})"
+
+    def check(self, point: str) -> None:
+        assert point in self._known, f"'{point}' is not a declared delay point: {', '.join(sorted(self._known))}"
+
+    def sample_ns(self, choices: Choices, key: str, point: str, layer: int | None) -> int:
+        """Of one operation at this point: all delays that apply, added up."""
+        total_ns = 0
+        for index, delay in enumerate(self._by_point.get(point, ())):
+            if not delay.layers or layer in delay.layers:
+                total_ns += choices.delay_ns(f"{key}/{index}", delay)
+        return total_ns
 
 
 def longest_ns(delay: Delay) -> int:

@@ -62,6 +62,16 @@ class PagedBuffer:
         self._checked_pages[id(pages)] = pages
 
 
+def check_copy(
+    held: PagedBuffer, source: Region, there: PagedBuffer, target: Region, *, label: str, stream: str, space: str
+) -> None:
+    """Assert that a copy's two sides fit each other, and that one of them is where the stream is."""
+    assert len(source.layers) == len(target.layers), f"{label}: {len(source.layers)} layers to {len(target.layers)}"
+    assert len(source.pages) == len(target.pages), f"{label}: {len(source.pages)} pages to {len(target.pages)}"
+    assert held.page_bytes == there.page_bytes, f"{label}: {held.page_bytes} B pages to {there.page_bytes} B"
+    assert space in (held.space, there.space), f"{label}: {stream} is on {space}"
+
+
 def gather(versions: Versions, region: Region) -> Versions:
     """A copy of the region's versions out of a buffer's array, flat over [layer, page] in walking order."""
     layers = region.layers

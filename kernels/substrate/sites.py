@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from types import CodeType, FrameType
 
 from kernels.substrate.contract import Origin, Region
-from kernels.substrate.trace import Access
+from kernels.substrate.trace import Access, Operation
 
 BETWEEN = " < "
 """Between the frames of a chain: the left one was called by the right one."""
@@ -63,6 +63,14 @@ class CallSites:
                 break
             frame = frame.f_back
         return BETWEEN.join(chain)
+
+    def note(self, operation: Operation) -> None:
+        """Note where the host issues this operation, which is now, and where its accesses were asked for."""
+        operation.site = self.here()
+        if operation.kind == "kernel":
+            operation.access_sites = self.access_sites(operation.site, operation.accesses)
+        if operation.accesses:
+            self.launched()
 
     def origin(self) -> Origin:
         """Of a region that is made now."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from kernels.substrate.choices import Choices, SeededChoices
 from kernels.substrate.contract import Delay, Event, HostProgram, Region, Versions
 from kernels.substrate.cost import CostModel
-from kernels.substrate.delays import DEFAULT_POINTS, delays_by_point
+from kernels.substrate.delays import DEFAULT_POINTS, InjectedDelays
 from kernels.substrate.paged import PagedBuffer, gather
 from kernels.substrate.real.clock import Clock
 from kernels.substrate.real.host import RealThread
@@ -56,8 +56,7 @@ class RealMachine:
         self.threads: list[RealThread] = []
         self._choices: Choices = SeededChoices(seed)
         self._trace = trace
-        self._known_points = tuple(known_points)
-        self._delays = delays_by_point(delays, known_points)
+        self._delays = InjectedDelays(delays, known_points)
         self._sites = CallSites(_SUBSTRATE_FOLDER) if has_call_sites else None
         self._late = LateWatches()
         self._operation_count = 0
@@ -249,25 +248,15 @@ class RealMachine:
         return event
 
     def check_point(self, point: str) -> None:
-        assert point in self._known_points, f"'{point}' is not a declared delay point: {', '.join(self._known_points)}"
+        self._delays.check(point)
 
     def delay_ns(self, key: str, point: str, layer: int | None) -> int:
-        """Injected delay of one operation at this point, all delays that apply added up."""
-        return sum(
-            self._choices.delay_ns(f"{key}/{index}", delay)
-            for index, delay in enumerate(self._delays.get(point, ()))
-            if not delay.layers or layer in delay.layers
-        )
+        return self._delays.sample_ns(self._choices, key, point, layer)
 
     def locate(self, operation: Operation) -> None:
         """Note where the host issues this operation, if the machine was told to look."""
-        if self._sites is None:
-            return
-        operation.site = self._sites.here()
-        if operation.kind == "kernel":
-            operation.access_sites = self._sites.access_sites(operation.site, operation.accesses)
-        if operation.accesses:
-            self._sites.launched()
+        if self._sites is not None:
+            self._sites.note(operation)
 
     def report_host(
         self,

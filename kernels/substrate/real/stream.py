@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernels.substrate.contract import Event, KernelBody, Region, Write
-from kernels.substrate.paged import PagedBuffer, flat_versions, gather, scatter
+from kernels.substrate.paged import PagedBuffer, check_copy, flat_versions, gather, scatter
 from kernels.substrate.real.work import Access, CopyJob, KernelJob, Lane, Record, RecordJob, WaitJob
 from kernels.substrate.trace import Operation, OperationKind
 from kernels.substrate.virtual.copying import IO_PATHS
@@ -57,10 +57,7 @@ class RealStream:
         machine = self._machine
         held, there = machine.own(source), machine.own(target)
         assert io in IO_PATHS, f"I/O path '{io}' is none of {IO_PATHS}"
-        assert len(source.layers) == len(target.layers), f"{label}: {len(source.layers)} layers to {len(target.layers)}"
-        assert len(source.pages) == len(target.pages), f"{label}: {len(source.pages)} pages to {len(target.pages)}"
-        assert held.page_bytes == there.page_bytes, f"{label}: {held.page_bytes} B pages to {there.page_bytes} B"
-        assert self._space in (held.space, there.space), f"{label}: {self.name} is on {self._space}"
+        check_copy(held, source, there, target, label=label, stream=self.name, space=self._space)
         operation = self._operation(label, "copy", point, layer)
         operation.io = io
         operation.accesses = ((False, source), (True, target))

@@ -25,7 +25,7 @@ from kernels.substrate.contract import (
     Versions,
 )
 from kernels.substrate.cost import CostModel
-from kernels.substrate.delays import DEFAULT_POINTS, delays_by_point
+from kernels.substrate.delays import DEFAULT_POINTS, InjectedDelays
 from kernels.substrate.paged import gather
 from kernels.substrate.sites import CallSites
 from kernels.substrate.trace import OUTSIDE, HostKind, HostStep, Operation, TraceSink
@@ -72,8 +72,7 @@ class VirtualMachine:
         self.copy_sigma = cost.jitter.copy.value
         self.compute_sigma = cost.jitter.compute.value
         self._trace = trace
-        self._known_points = tuple(known_points)
-        self._delays = delays_by_point(delays, known_points)
+        self._delays = InjectedDelays(delays, known_points)
         self._sites = CallSites(_SUBSTRATE_FOLDER) if has_call_sites else None
         self._operation_count = 0
         self._running: VirtualThread | None = None
@@ -223,17 +222,10 @@ class VirtualMachine:
         return event
 
     def check_point(self, point: str) -> None:
-        assert point in self._known_points, f"'{point}' is not a declared delay point: {', '.join(self._known_points)}"
+        self._delays.check(point)
 
     def delay_ns(self, point: str, layer: int | None, key: str) -> int:
-        """Injected delay of one operation at this point, all delays that apply added up."""
-        if not self._delays:
-            return 0
-        total_ns = 0
-        for index, delay in enumerate(self._delays.get(point, ())):
-            if not delay.layers or layer in delay.layers:
-                total_ns += self.choices.delay_ns(f"{key}/{index}", delay)
-        return total_ns
+        return self._delays.sample_ns(self.choices, key, point, layer)
 
     def host_delay_ns(self, thread: str, point: str) -> int:
         if not point:
@@ -251,14 +243,8 @@ class VirtualMachine:
 
     def locate(self, operation: Operation) -> None:
         """Note where the host issues this operation, if the machine was told to look."""
-        sites = self._sites
-        if sites is None:
-            return
-        operation.site = sites.here()
-        if operation.kind == "kernel":
-            operation.access_sites = sites.access_sites(operation.site, operation.accesses)
-        if operation.accesses:
-            sites.launched()
+        if self._sites is not None:
+            self._sites.note(operation)
 
     def report(self, operation: Operation) -> None:
         if self._trace is not None:

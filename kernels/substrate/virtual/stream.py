@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernels.substrate.contract import Event, KernelBody, Region, Write
-from kernels.substrate.paged import flat_versions, gather, scatter
+from kernels.substrate.paged import check_copy, flat_versions, gather, scatter
 from kernels.substrate.trace import Access, Operation, OperationKind
 from kernels.substrate.virtual.copying import IO_PATHS, CopyWork
 from kernels.substrate.virtual.landing import CopyLanding
@@ -68,10 +68,7 @@ class VirtualStream:
         machine = self._machine
         held, there = machine.own(source), machine.own(target)
         assert io in IO_PATHS, f"I/O path '{io}' is none of {IO_PATHS}"
-        assert len(source.layers) == len(target.layers), f"{label}: {len(source.layers)} layers to {len(target.layers)}"
-        assert len(source.pages) == len(target.pages), f"{label}: {len(source.pages)} pages to {len(target.pages)}"
-        assert held.page_bytes == there.page_bytes, f"{label}: {held.page_bytes} B pages to {there.page_bytes} B"
-        assert self._space in (held.space, there.space), f"{label}: {self.name} is on {self._space}"
+        check_copy(held, source, there, target, label=label, stream=self.name, space=self._space)
         key = self._key(point, layer)
         byte_count, call_count, solo_ns = machine.copy_prices.plan(source, target, io)
         # The device may start when the first call is over; on the direct path the last one is over later.
