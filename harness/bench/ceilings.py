@@ -61,7 +61,6 @@ def _torch_products() -> Iterator[tuple[str, Any]]:
 
 def torch_spread(run: Any, *, each_runs: int = 1, repeats: int = 20) -> Spread:
     """Time of torch's work by its own events, on its stream; one call of `run` does it `each_runs` times."""
-    import numpy as np
     import torch
 
     for _ in range(3):
@@ -75,5 +74,4 @@ def torch_spread(run: Any, *, each_runs: int = 1, repeats: int = 20) -> Spread:
         end.record()
         end.synchronize()
         times.append(begin.elapsed_time(end) * 1000 / each_runs)
-    low, middle, high = np.quantile(times, [0.25, 0.5, 0.75])
-    return Spread(median_us=float(middle), low_us=float(low), high_us=float(high), count=repeats)
+    return Spread.of(times)

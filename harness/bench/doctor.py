@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from harness.bench.timing import by_graph
+from harness.bench.transfers import copy_bytes
 
 _LINK_BYTES = 256 << 20
 _PINNED = 0x03
@@ -106,10 +107,6 @@ def _link(cupy: Any, number: int) -> Iterator[Finding]:
     device = cupy.cuda.Memory(_LINK_BYTES)
     yield Finding(f"device {number} pinned memory", "works", True)
     for direction, kind, ends in (("to device", 1, (device.ptr, host.ptr)), ("to host", 2, (host.ptr, device.ptr))):
-        spread = by_graph([partial(_copy, cupy, *ends, kind)], repeats=5)
+        spread = by_graph([partial(copy_bytes, *ends, _LINK_BYTES, kind)], repeats=5)
         rate = _LINK_BYTES / spread.median_us / 1e3
         yield Finding(f"device {number} link {direction}", f"{rate:.1f} GB/s measured over {_LINK_BYTES >> 20} MiB")
-
-
-def _copy(cupy: Any, target: int, source: int, kind: int) -> None:
-    cupy.cuda.runtime.memcpyAsync(target, source, _LINK_BYTES, kind, cupy.cuda.get_current_stream().ptr)

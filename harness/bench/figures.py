@@ -6,8 +6,11 @@ Owns: the records and their JSON. Does not own: measuring. Floor 6.
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,11 @@ class Spread:
     low_us: float
     high_us: float
     count: int
+
+    @classmethod
+    def of(cls, times_us: Sequence[float]) -> Spread:
+        low, middle, high = np.quantile(times_us, [0.25, 0.5, 0.75])
+        return cls(median_us=float(middle), low_us=float(low), high_us=float(high), count=len(times_us))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from harness.bench.figures import Spread
 
 Launch = Callable[[], None]
@@ -63,5 +61,4 @@ def _repeat(run: Launch, stream: Any, count: int, repeats: int) -> Spread:
         end.record(stream)
         end.synchronize()
         times.append(cupy.cuda.get_elapsed_time(begin, end) * 1000 / count)
-    low, middle, high = np.quantile(times, [0.25, 0.5, 0.75])
-    return Spread(median_us=float(middle), low_us=float(low), high_us=float(high), count=repeats)
+    return Spread.of(times)

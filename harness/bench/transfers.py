@@ -45,12 +45,13 @@ def _contiguous(host: Any, figures: list[Figure]) -> None:
         for name, kind in (("to the device", _TO_DEVICE), ("to the host", _TO_HOST)):
             ends = (device.data.ptr, host.ctypes.data)
             target, source = ends if kind == _TO_DEVICE else ends[::-1]
-            spread = by_graph([partial(_copy, target, source, byte_count, kind)])
+            spread = by_graph([partial(copy_bytes, target, source, byte_count, kind)])
             rate = byte_count / spread.median_us / 1e3
             figures.append(Figure(f"copy of {byte_count:,} B {name}", "cudaMemcpyAsync", spread, None, rate, "GB/s"))
 
 
-def _copy(target: int, source: int, byte_count: int, kind: int) -> None:
+def copy_bytes(target: int, source: int, byte_count: int, kind: int) -> None:
+    """One asynchronous copy between two addresses, on the current stream. kind: as in cudaMemcpyKind."""
     import cupy
 
     cupy.cuda.runtime.memcpyAsync(target, source, byte_count, kind, cupy.cuda.get_current_stream().ptr)
@@ -82,7 +83,9 @@ def _page_by_page(host: Any, page_bytes: int, figures: list[Figure]) -> None:
     count = 512
     device = cupy.empty(count * page_bytes, cupy.uint8)
     launches = [
-        partial(_copy, device.data.ptr + i * page_bytes, host.ctypes.data + 2 * i * page_bytes, page_bytes, _TO_DEVICE)
+        partial(
+            copy_bytes, device.data.ptr + i * page_bytes, host.ctypes.data + 2 * i * page_bytes, page_bytes, _TO_DEVICE
+        )
         for i in range(count)
     ]
     stream = cupy.cuda.Stream(non_blocking=True)
@@ -97,6 +100,4 @@ def _page_by_page(host: Any, page_bytes: int, figures: list[Figure]) -> None:
                 launch()
             times.append((host_now_ns() - begin) / count / 1000)
             stream.synchronize()
-    low, middle, high = np.quantile(times, [0.25, 0.5, 0.75])
-    host_side = Spread(median_us=float(middle), low_us=float(low), high_us=float(high), count=len(times))
-    figures.append(Figure(f"asking for one copy of {page_bytes:,} B", "host", host_side))
+    figures.append(Figure(f"asking for one copy of {page_bytes:,} B", "host", Spread.of(times)))
