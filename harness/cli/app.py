@@ -34,6 +34,7 @@ from harness.cli.simulate import DEFAULT_SCENARIO, RUNS_FOLDER, TRANSPORTS, simu
 from harness.cli.stress import stress_command
 from harness.cli.sweep import sweep_command
 from harness.cli.trace import trace_command
+from harness.cli.triage import triage_command
 from harness.cli.verify_fix import verify_fix_command
 from harness.cli.zoo import zoo_command
 from harness.config import flat_view, list_scenarios, load_scenario
@@ -137,6 +138,7 @@ _COMMANDS = (
     prove_command,
     replay_command,
     trace_command,
+    triage_command,
     bench_command,
     doctor_command,
     verify_fix_command,
