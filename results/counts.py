@@ -22,10 +22,12 @@ class TurnCounts:
 
     kinds, session_kinds: turns by primary kind; sessions by the kind of their first corrupted turn. In the order of
     priority, without zeros. unknown_kinds: why turns could not be judged. origins: with zeros.
+    turns_known: judged turns whose right answer was known.
     """
 
     sessions: int
     turns: int
+    turns_known: int
     judged_by_session: tuple[int, ...]
     corrupted_by_session: tuple[int, ...]
     kinds_by_session: dict[str, tuple[int, ...]]
@@ -70,6 +72,10 @@ def count_turns(turns: Sequence[TurnRecord], judgements: Sequence[Judgement]) ->
     return TurnCounts(
         sessions=len(sessions),
         turns=len(turns),
+        turns_known=sum(
+            turn.has_answer and judgement.verdict is not Verdict.UNKNOWN
+            for turn, judgement in zip(turns, judgements, strict=True)
+        ),
         judged_by_session=tuple(sum(j.verdict is not Verdict.UNKNOWN for j in of_session) for of_session in found),
         corrupted_by_session=tuple(sum(j.is_corrupted for j in of_session) for of_session in found),
         kinds_by_session={

@@ -32,9 +32,12 @@ def digest_of(turns: Iterable[TurnRecord], trace_digest: str, *, times_are_virtu
         fields = msgspec.to_builtins(turn)
         for name in left_out:
             del fields[name]
-        # It came later; runs without any keep the digest that they had.
+        # These came later; runs without any keep the digest that they had.
         if not fields["reasoning"]:
             del fields["reasoning"]
+        for name in ("load", "max_tokens", "expected_word"):
+            if fields[name] is None:
+                del fields[name]
         for call in fields["tool_calls"]:
             del call["id"]
         state.update(encode_line(fields))

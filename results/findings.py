@@ -47,6 +47,7 @@ class Kind(StrEnum):
     LOST_CALL = "lost_call"
     WRONG_CALL = "wrong_call"
     DAMAGED_ARGUMENTS = "damaged_arguments"
+    WRONG_WORD = "wrong_word"
     # From here on: never corruption.
     HANG = "hang"
     TRANSPORT_ERROR = "transport_error"
@@ -73,6 +74,7 @@ CORRUPTION_KINDS = (
     Kind.LOST_CALL,
     Kind.WRONG_CALL,
     Kind.DAMAGED_ARGUMENTS,
+    Kind.WRONG_WORD,
 )
 
 

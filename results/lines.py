@@ -66,6 +66,11 @@ class LineFile:
     def __repr__(self) -> str:
         return f"LineFile({self.path.name}, {self._whole_bytes} bytes whole, broken={self._is_broken})"
 
+    @property
+    def whole_bytes(self) -> int:
+        """Of all lines that are written whole."""
+        return self._whole_bytes
+
     def append(self, record: object) -> None:
         """Write one line and hand it to the operating system before returning.
 

@@ -17,25 +17,31 @@ import pyarrow.parquet as pq
 
 from results.findings import Judgement
 from results.lines import encode_line
-from results.records import MachineEvidence, TurnRecord
+from results.records import LoadMark, MachineEvidence, TurnRecord
 
 _CALL = pa.struct([("id", pa.string()), ("name", pa.string()), ("arguments", pa.string())])
 _MACHINE = "machine_"
 _MACHINE_COLUMNS = tuple(column.name for column in fields(MachineEvidence))
 _MACHINE_TYPES = {"stale_sample": pa.string(), "late_us_max": pa.float64()}
 
+_LOAD = "load_"
+_LOAD_COLUMNS = tuple(column.name for column in fields(LoadMark))
+_LOAD_TYPES = {"is_warm_up": pa.bool_()}
+
 _JUDGED_COLUMNS = ("verdict", "kind", "origin", "blame", "blame_reason")
 
 _TURN_COLUMNS = (
     *((name, pa.int64()) for name in ("session", "turn", "group", "scheduled_ns", "sent_ns")),
     *((name, pa.int64()) for name in ("first_token_ns", "finished_ns")),
-    *((name, pa.int64()) for name in ("prompt_tokens", "completion_tokens", "cached_tokens")),
+    *((name, pa.int64()) for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "max_tokens")),
     *((name, pa.string()) for name in ("request_id", "finish_reason", "content", "reasoning", "error")),
     ("tool_calls", pa.list_(_CALL)),
     ("expected_name", pa.string()),
+    ("expected_word", pa.string()),
     ("expected_arguments", pa.string()),
     ("secrets", pa.list_(pa.string())),
     *((_MACHINE + name, _MACHINE_TYPES.get(name, pa.int64())) for name in _MACHINE_COLUMNS),
+    *((_LOAD + name, _LOAD_TYPES.get(name, pa.string())) for name in _LOAD_COLUMNS),
     *((name, pa.string()) for name in _JUDGED_COLUMNS),
 )
 TURN_SCHEMA = pa.schema(_TURN_COLUMNS)
@@ -95,11 +101,14 @@ def _storable(turn: TurnRecord) -> TurnRecord:
 
 def _turn_row(turn: TurnRecord, judgement: Judgement | None) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.to_builtins(turn)
-    expected, machine = row.pop("expected"), row.pop("machine") or {}
-    row["expected_name"] = expected["name"]
-    row["expected_arguments"] = _json_text(expected["arguments"])
+    expected, machine, load = row.pop("expected"), row.pop("machine") or {}, row.pop("load") or {}
+    # No call is expected where nobody knows the answer: both columns are null then.
+    row["expected_name"] = expected and expected["name"]
+    row["expected_arguments"] = expected and _json_text(expected["arguments"])
     for name in _MACHINE_COLUMNS:
         row[_MACHINE + name] = machine.get(name)
+    for name in _LOAD_COLUMNS:
+        row[_LOAD + name] = load.get(name)
     if machine:
         row[_MACHINE + "stale_sample"] = _json_text(machine["stale_sample"])
     if judgement is not None:
@@ -111,6 +120,8 @@ def _turn_row(turn: TurnRecord, judgement: Judgement | None) -> dict[str, Any]:
 
 def _turn(row: dict[str, Any]) -> TurnRecord:
     machine = {name: row.pop(_MACHINE + name) for name in _MACHINE_COLUMNS}
+    load = {name: row.pop(_LOAD + name, None) for name in _LOAD_COLUMNS}
+    row["load"] = None if load["phase"] is None else load
     for name in _JUDGED_COLUMNS:
         # Tables of older versions have fewer of them.
         row.pop(name, None)
@@ -120,8 +131,8 @@ def _turn(row: dict[str, Any]) -> TurnRecord:
         row["machine"] = machine | {"stale_sample": msgspec.json.decode(machine["stale_sample"])}
     if row.get("reasoning") is None:
         row["reasoning"] = ""
-    arguments = msgspec.json.decode(row.pop("expected_arguments"))
-    row["expected"] = {"name": row.pop("expected_name"), "arguments": arguments}
+    name, arguments = row.pop("expected_name"), row.pop("expected_arguments")
+    row["expected"] = None if name is None else {"name": name, "arguments": msgspec.json.decode(arguments)}
     return msgspec.convert(row | {"raw": None}, type=TurnRecord)
 
 

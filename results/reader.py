@@ -25,7 +25,8 @@ from results.store import RawReply
 @dataclass(frozen=True, slots=True)
 class Run:
     """A stored run. Turns and judgements stand in the order in which they were stored; a turn that was stored twice is
-    there once, as it was stored first."""
+    there once, as it was stored first. aside: turns that count in no figure (`LoadMark`); only these are missing in
+    `turns` and `judgements`."""
 
     path: Path
     manifest: RunManifest
@@ -34,6 +35,7 @@ class Run:
     turns: tuple[TurnRecord, ...]
     judgements: tuple[Judgement, ...]
     faults: tuple[LineFault, ...]
+    aside: tuple[TurnRecord, ...] = ()
 
     @property
     def is_partial(self) -> bool:
@@ -61,7 +63,17 @@ def open_run(path: Path) -> Run:
     faults += _missing(manifest, sessions, turns, judgements)
     once = {turn.key: turn for turn in reversed(turns)}
     kept = tuple(turn for turn in turns if once[turn.key] is turn)
-    return Run(path, manifest, tuple(tools), tuple(sessions), kept, tuple(judgements), tuple(faults))
+    aside = {turn.key: turn for turn in kept if turn.is_aside}
+    return Run(
+        path=path,
+        manifest=manifest,
+        tools=tuple(tools),
+        sessions=tuple(sessions),
+        turns=tuple(turn for turn in kept if turn.key not in aside),
+        judgements=tuple(judgement for judgement in judgements if judgement.key not in aside),
+        faults=tuple(faults),
+        aside=tuple(aside.values()),
+    )
 
 
 def read_raw(run: Run) -> tuple[dict[tuple[int, int], str], list[LineFault]]:

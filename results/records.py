@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-SCHEMA = "kvrace-run/2"
+from results.findings import Verdict
+
+SCHEMA = "kvrace-run/3"
 """Name and version of the format. A reader refuses a higher number; it accepts fields that it does not know, but no
-new words for an old field: a new kind or verdict makes a new number. 2: more kinds, blame, reasoning."""
+new words for an old field: a new kind or verdict makes a new number. 2: more kinds, blame, reasoning. 3: turns whose
+right answer nobody knows."""
 
 JsonObject = dict[str, Any]
 
@@ -94,6 +97,7 @@ class SessionRecord:
 
     secrets: words that only this session (and the sessions forked from it) may ever see.
     scripts: writing systems of its prompts, as `oracles.scripts.scripts_of` names them.
+    marks: control tokens, tags and broken characters that its prompts themselves hold, so that a reply may repeat them.
     """
 
     session: int
@@ -102,11 +106,35 @@ class SessionRecord:
     secrets: tuple[str, ...] = ()
     forked_from: int | None = None
     scripts: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMark:
+    """What a load was doing with a turn. Nobody but the client can know.
+
+    phase: of the load's pattern (cold, return), as the load names it. is_warm_up: sent before the steady state.
+    hung_up: in which phase of the answer the client closed the connection on purpose; empty where it did not.
+    """
+
+    phase: str = ""
+    is_warm_up: bool = False
+    hung_up: str = ""
+
+    @property
+    def is_aside(self) -> bool:
+        """Such a turn is kept, and counts in no rate and in no latency."""
+        return self.is_warm_up or bool(self.hung_up)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One request and its reply. reasoning: what the model thought aloud, where the server sends it apart."""
+    """One request and its reply. reasoning: what the model thought aloud, where the server sends it apart.
+
+    expected: None where nobody knows the right answer. max_tokens: limit of this reply, where it has one of its own.
+    load: None where the load had nothing special in mind. expected_word: of a task in plain text, a word that the right
+    answer holds.
+    """
 
     session: int
     turn: int
@@ -122,12 +150,24 @@ class TurnRecord:
     finish_reason: str | None
     content: str
     tool_calls: tuple[ToolCall, ...]
-    expected: ExpectedCall
+    expected: ExpectedCall | None
     secrets: tuple[str, ...]
     error: str | None
     raw: str | None
     machine: MachineEvidence | None
     reasoning: str = ""
+    load: LoadMark | None = None
+    max_tokens: int | None = None
+    expected_word: str | None = None
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the right answer is known."""
+        return self.expected is not None or self.expected_word is not None
+
+    @property
+    def is_aside(self) -> bool:
+        return self.load is not None and self.load.is_aside
 
     @property
     def key(self) -> tuple[int, int]:
@@ -135,13 +175,29 @@ class TurnRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedAlone:
+    """What the same turns said when they were asked again alone (`results/serial`), as far as a verdict needs it.
+
+    verdict: VIOLATED where load made them wrong. is_explained: the run's wrong turns are no corruption by this.
+    """
+
+    verdict: Verdict
+    reason: str
+    is_explained: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
-    """What is known only when a run ends, besides its turns. `counters` are the cache's own (load_backs, ...)."""
+    """What is known only when a run ends, besides its turns. `counters` are the cache's own (load_backs, ...).
+
+    served_alone: None where no turn was asked again.
+    """
 
     turn_count: int
     wall_s: float
     trace_digest: str
     counters: dict[str, int | float]
+    served_alone: ServedAlone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +209,7 @@ class RunManifest:
     exact_replies: the model under test is constructed and can say nothing right but the planted call.
     requires_host_tier: a clean verdict needs load-backs and host hits, else the defect had no chance to show.
     max_tokens: limit of a reply's length in tokens, where one was set.
+    workload_digest: of all requests of the first round, where it was taken: they can be made again, and be proven equal.
     """
 
     seed: int
@@ -172,4 +229,5 @@ class RunManifest:
     finished: str | None = None
     partial: bool = True
     measured: Measured | None = None
+    workload_digest: str | None = None
     schema: str = field(default=SCHEMA)

@@ -20,7 +20,7 @@ def context_of_run(run: Run) -> JudgeContext:
     return judge_context(
         tools=run.tools,
         sessions=run.sessions,
-        planted=((turn.session, turn.turn, turn.expected) for turn in run.turns),
+        planted=((turn.session, turn.turn, turn.expected) for turn in (*run.turns, *run.aside)),
         ended_ns=(turn.finished_ns for turn in run.turns if turn.finished_ns is not None),
         exact_replies=run.manifest.exact_replies,
         max_tokens=run.manifest.max_tokens,

@@ -13,10 +13,12 @@ from results.counts import count_turns
 from results.digest import digest_of
 from results.findings import Judgement
 from results.records import Measured, RunManifest, TurnRecord
+from results.serial.outcome import with_serial
+from results.server_log import LogFinding, with_server_log
 from results.stats.arm_rate import arm_rate
 from results.stats.intervals import Interval, clopper_pearson
 from results.vacuity import exercise_of
-from results.verdict import RunVerdict, verdict_of
+from results.verdict import RunVerdict, verdict_of, with_aside
 
 Bounds = tuple[float, float]
 
@@ -28,6 +30,7 @@ class RunSummary:
     session_ci95: Clopper-Pearson over sessions, as if they were independent. turn_ci95, kind_ci95: over turns,
     with the session as the cluster (`arm_rate`).
     kinds, kind_ci95, session_kinds: turns by primary kind; sessions by the kind of their first corrupted turn.
+    turns_known: judged turns whose right answer was known; the others were judged by their text alone.
     origins, session_origins: by the machine's own evidence. A session is primary where any of its turns up to its
     first corrupted one read stale bytes, and secondary where only pages of others poisoned it.
     """
@@ -44,6 +47,7 @@ class RunSummary:
     turns_judged: int
     turns_corrupted: int
     turns_unknown: int
+    turns_known: int
     turn_rate: float | None
     turn_ci95: Bounds
     kinds: dict[str, int]
@@ -86,17 +90,21 @@ def summarise(
     run_dir: str,
     partial: bool = False,
     faults: Sequence[str] = (),
+    server_log: Sequence[LogFinding] = (),
 ) -> RunSummary:
     """Count a run's judged turns. `turns` and `judgements` are in the same order, one judgement a turn.
 
     Args:
         faults: what of a stored run could not be read, in words. With any of them no run is clean.
+        server_log: what the server's own log says of the run.
     """
     assert [turn.key for turn in turns] == [judgement.key for judgement in judgements], "one judgement a turn, in order"
     counts = count_turns(turns, judgements)
     counters = measured.counters
     exercise = exercise_of(turns, counters)
-    verdict, reason = verdict_of(manifest, counts, exercise)
+    verdict, reason = with_aside(*verdict_of(manifest, counts, exercise), counts, counters)
+    verdict, reason = with_serial(verdict, reason, counts, measured.served_alone)
+    verdict, reason = with_server_log(verdict, reason, server_log)
     if faults and verdict is RunVerdict.CLEAN:
         verdict = RunVerdict.UNKNOWN
         reason = f"what could be read is clean, but not everything could be read: {faults[0]}"
@@ -116,6 +124,7 @@ def summarise(
         turns_judged=counts.turns_judged,
         turns_corrupted=counts.turns_corrupted,
         turns_unknown=counts.turns_unknown,
+        turns_known=counts.turns_known,
         turn_rate=_rate(turn_rate),
         turn_ci95=(turn_rate.low, turn_rate.high),
         kinds=counts.kinds,

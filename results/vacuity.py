@@ -24,6 +24,7 @@ class Demands:
     load_backs_min: int | None = None
     loaded_bytes_min: int | None = None
     evictions_min: int | None = None
+    host_units_min: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Exercise:
     """What happened, as far as it is known; None where nobody reports it.
 
     overlap: the most requests that the server had in progress at one instant, by the most telling evidence there is.
+    host_units: what came back from a live server's host tier, in the unit of the counter that says so.
     """
 
     turns: int
@@ -41,6 +43,21 @@ class Exercise:
     load_backs: int | None
     loaded_bytes: int | None
     evictions: int | None
+    host_units: int | None = None
+
+
+HOST_COUNTERS = {
+    "server_host_hit_tokens": "tokens", "server_load_back_tokens": "tokens", "server_load_back_bytes": "bytes",
+    "server_onboarded_blocks": "blocks", "server_external_hit_tokens": "tokens",
+}  # fmt: skip
+"""Of a live server, under neutral names (`harness/live/metric_names`): any that grew shows that its tier was used."""
+
+
+def host_counter(counters: Mapping[str, int | float]) -> tuple[str, int] | None:
+    """The first that grew, else the first there is; None where no counter tells."""
+    known = [name for name in HOST_COUNTERS if name in counters]
+    grown = [name for name in known if counters[name] > 0]
+    return next(((name, int(counters[name])) for name in (*grown, *known)), None)
 
 
 def exercise_of(turns: Sequence[TurnRecord], counters: Mapping[str, int | float]) -> Exercise:
@@ -48,6 +65,7 @@ def exercise_of(turns: Sequence[TurnRecord], counters: Mapping[str, int | float]
     machine = [turn.machine for turn in turns if turn.machine is not None]
     cached = [turn.cached_tokens for turn in turns if turn.cached_tokens is not None]
     host_hits = sum(evidence.host_hit_tokens > 0 for evidence in machine) if machine else None
+    told = host_counter(counters)
     return Exercise(
         turns=len(turns),
         answered=sum(turn.error is None and turn.finish_reason is not None for turn in turns),
@@ -57,6 +75,7 @@ def exercise_of(turns: Sequence[TurnRecord], counters: Mapping[str, int | float]
         load_backs=_count(counters, "load_backs"),
         loaded_bytes=_count(counters, "loaded_bytes"),
         evictions=_count(counters, "evicted_device_pages"),
+        host_units=None if told is None else told[1],
     )
 
 
@@ -64,6 +83,8 @@ def demands_of(manifest: RunManifest, exercise: Exercise) -> Demands:
     """What a run's own manifest asks for; bytes and evictions only where somebody counts them, as older runs do not."""
     if not manifest.requires_host_tier:
         return Demands()
+    if manifest.backend == "live":
+        return Demands(host_units_min=1)
     return Demands(
         host_hit_turns_min=1,
         load_backs_min=1,
@@ -85,6 +106,7 @@ def not_exercised(exercise: Exercise, demands: Demands) -> str | None:
         (exercise.host_hit_turns, demands.host_hit_turns_min, _NO_HITS, "nobody counts hits of the host tier"),
         (exercise.loaded_bytes, demands.loaded_bytes_min, _NO_BYTES, "nobody counts loaded bytes"),
         (exercise.evictions, demands.evictions_min, _NO_EVICTIONS, "nobody counts evictions"),
+        (exercise.host_units, demands.host_units_min, _NO_TIER, "no counter of the server tells its host tier"),
     )
     for found, needed, sentence, silence in checks:
         if needed is not None and found is None:
@@ -99,6 +121,7 @@ _NO_CACHE = "no token of {turns} answered prompts came from a cache, so the cach
 _NO_LOADS = "nothing was loaded back from the host tier"
 _NO_HITS = "no turn's prompt hit the host tier"
 _NO_BYTES = "load-backs moved {found} bytes, fewer than {needed}"
+_NO_TIER = "the server's own counters of its host tier did not move"
 _NO_EVICTIONS = "nothing was evicted, so nothing had to come back"
 
 

@@ -6,12 +6,18 @@ Floor 3. Source: ours.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from results.counts import TurnCounts
 from results.records import RunManifest
 from results.stats.zero import bound_percent, zero_bound
 from results.vacuity import Exercise, demands_of, not_exercised
+
+WARM_UP_TURNS = "warm_up_turns"
+WARM_UP_CORRUPTED = "warm_up_corrupted"
+HUNG_UP_TURNS = "hung_up_turns"
+"""Counters of a run of which some turns are in no rate."""
 
 UNKNOWN_SHARE_MAX = 0.05
 """With more turns than this unjudged, those that were judged may be the lucky ones."""
@@ -47,4 +53,19 @@ def verdict_of(
         return RunVerdict.UNKNOWN, missing
     bound = bound_percent(zero_bound(counts.sessions_judged).independent)
     found = f"no corruption in {judged} turns of {counts.sessions_judged} sessions"
+    if counts.turns_known < judged:
+        found += f" ({counts.turns_known} of the turns had a known answer, the others were judged by their text alone)"
     return RunVerdict.CLEAN, f"{found}: rates up to {bound} are open if sessions are independent"
+
+
+def with_aside(
+    verdict: RunVerdict, reason: str, counts: TurnCounts, counters: Mapping[str, int | float]
+) -> tuple[RunVerdict, str]:
+    """What turns that are in no rate say all the same: a corrupted reply is one, whenever it came."""
+    corrupted, turns = int(counters.get(WARM_UP_CORRUPTED, 0)), int(counters.get(WARM_UP_TURNS, 0))
+    if corrupted and verdict is not RunVerdict.CORRUPT:
+        return RunVerdict.CORRUPT, f"{corrupted} of {turns} turns of the warm-up are corrupted, and none after it"
+    aside = turns + int(counters.get(HUNG_UP_TURNS, 0))
+    if aside and not counts.turns:
+        return verdict, f"all {aside} turns were sent in the warm-up or hung up upon, so none is left to judge"
+    return verdict, reason

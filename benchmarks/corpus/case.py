@@ -1,8 +1,8 @@
 """One reply of the corpus, with what is true of it.
 
 Owns: the shape of a case, and batches of cases that one judge's context covers, as a run's turns are. Does not own:
-any text (`prose`, `structured`), call (`calls`) or damage (`planted_*`). Nothing in this folder imports an oracle, so
-that an oracle's blind spot cannot hide in its own corpus. Source: ours.
+any text (`prose`, `structured`), call (`calls`) or damage (`harness/planting/damage`, `damage_shown`). Nothing in these
+folders imports an oracle, so that an oracle's blind spot cannot hide in its own corpus. Source: ours.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.planting.damage.edits import about_tokens
 from results.findings import Kind
 from results.records import ExpectedCall, SessionRecord, ToolCall, ToolSchema, TurnRecord
-
-TOKEN_CHARACTERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def sound_turn(
         first_token_ns=number * 1_000_000 + 300_000,
         finished_ns=number * 1_000_000 + 900_000,
         prompt_tokens=2_048,
-        completion_tokens=_tokens(content, (text,)),
+        completion_tokens=about_tokens(content, (text,)),
         cached_tokens=1_024,
         finish_reason="tool_calls",
         content=content,
@@ -63,26 +62,6 @@ def sound_turn(
         raw=None,
         machine=None,
     )
-
-
-def with_call(turn: TurnRecord, name: str | None = None, arguments: str | None = None, **changes: Any) -> TurnRecord:
-    """The turn with its one call changed."""
-    (call,) = turn.tool_calls
-    changed = ToolCall(call.id, call.name if name is None else name, call.arguments if arguments is None else arguments)
-    tokens = _tokens(turn.content, (changed.arguments,))
-    return replace(turn, tool_calls=(changed,), completion_tokens=tokens, **changes)
-
-
-def without_call(turn: TurnRecord, content: str, finish_reason: str | None = "stop", **changes: Any) -> TurnRecord:
-    tokens = _tokens(content, ())
-    return replace(
-        turn, content=content, tool_calls=(), finish_reason=finish_reason, completion_tokens=tokens, **changes
-    )
-
-
-def _tokens(content: str, arguments: tuple[str, ...]) -> int:
-    """About what a server would count."""
-    return 1 + sum(map(len, (content, *arguments))) // TOKEN_CHARACTERS
 
 
 def streamed(turn: TurnRecord) -> TurnRecord:

@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.corpus.calls import PoolCall, as_text, own_call, spelled
-from benchmarks.corpus.case import Batch, Case, sound_turn, streamed, without_call
+from benchmarks.corpus.case import Batch, Case, sound_turn, streamed
 from benchmarks.corpus.prose import any_paragraph
 from benchmarks.corpus.structured import STRUCTURED
+from harness.planting.damage.edits import without_call
 from results.records import SessionRecord, ToolCall, TurnRecord
 
 BATCH_SESSIONS = 25
@@ -110,6 +111,7 @@ def _shown_badly(rng: np.random.Generator, turn: TurnRecord) -> Case:
     if dice == 4:
         # OpenAI's own ids may be missing, and a second turn may reuse them.
         return Case(replace(turn, tool_calls=(replace(turn.tool_calls[0], id=""),)), None, "quirk: no call id")
+    assert turn.expected is not None, "every turn of the corpus has its planted call"
     markup, text = as_text(rng, turn.expected)
     content = f"{turn.content}\n{text}" if rng.random() < 0.5 and turn.content else text
     return Case(streamed(without_call(turn, content)), None, f"call left in the content ({markup})")

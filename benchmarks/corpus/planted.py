@@ -1,44 +1,44 @@
 """Corrupted replies, in batches: each is a sound one with one known damage.
 
-Owns: how many of each class, and which batch they stand in. Does not own: the damages (`damage_text`, `damage_calls`,
-`damage_ends`). Source: the symptom classes of public reports.
+Owns: how many of each class, and which batch they stand in. Does not own: the damages (`harness/planting/damage`, and
+`damage_shown` for what is outside a reply's text). Source: the symptom classes of public reports.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 import numpy as np
 
-from benchmarks.corpus import damage_calls, damage_ends, damage_text
+from benchmarks.corpus import damage_shown
 from benchmarks.corpus.calls import OWN_TOOLS, own_call
 from benchmarks.corpus.case import Batch, Case, sound_turn, streamed
 from benchmarks.corpus.clean import BATCH_TURNS, new_sessions
-from benchmarks.corpus.damage import Damaged, Scene
 from benchmarks.corpus.prose import any_paragraph
+from harness.planting.damage import calls, ends, text
+from harness.planting.damage.scene import Damage, Scene
 from results.findings import Kind
-
-Damage = Callable[[np.random.Generator, Scene], Damaged]
 
 DAMAGES: Mapping[Kind, Damage] = MappingProxyType(
     {
-        Kind.CROSS_TALK: damage_text.cross_talk,
-        Kind.EMPTY_REPLY: damage_ends.empty,
-        Kind.REPETITION: damage_ends.repetition,
-        Kind.TOKEN_SALAD: damage_text.salad,
-        Kind.CONTROL_TOKENS: damage_text.control_token,
-        Kind.WRONG_FIRST_TOKEN: damage_calls.first_token,
-        Kind.MISPLACED_MARKUP: damage_text.markup,
-        Kind.LOST_CALL: damage_calls.lost_call,
-        Kind.WRONG_CALL: damage_calls.wrong_call,
-        Kind.DAMAGED_ARGUMENTS: damage_calls.arguments,
-        Kind.HANG: damage_ends.hang,
-        Kind.TRANSPORT_ERROR: damage_ends.transport_error,
-        Kind.CUT_STREAM: damage_ends.cut_stream,
-        Kind.REFUSED: damage_ends.refused,
-        Kind.TRUNCATED: damage_ends.truncated,
-        Kind.UNPARSED_CALL: damage_ends.unparsed_call,
+        Kind.CROSS_TALK: text.cross_talk,
+        Kind.EMPTY_REPLY: ends.empty,
+        Kind.REPETITION: ends.repetition,
+        Kind.TOKEN_SALAD: text.salad,
+        Kind.CONTROL_TOKENS: text.control_token,
+        Kind.WRONG_FIRST_TOKEN: calls.first_token,
+        Kind.MISPLACED_MARKUP: text.markup,
+        Kind.LOST_CALL: calls.lost_call,
+        Kind.WRONG_CALL: calls.wrong_call,
+        Kind.DAMAGED_ARGUMENTS: calls.arguments,
+        Kind.WRONG_WORD: damage_shown.wrong_word,
+        Kind.HANG: damage_shown.hang,
+        Kind.TRANSPORT_ERROR: damage_shown.transport_error,
+        Kind.CUT_STREAM: ends.cut_stream,
+        Kind.REFUSED: ends.refused,
+        Kind.TRUNCATED: ends.truncated,
+        Kind.UNPARSED_CALL: damage_shown.unparsed_call,
     }
 )
 
@@ -69,7 +69,11 @@ def _batch(rng: np.random.Generator, order: list[Kind]) -> Batch:
         others = [other for (place, _), other in planted.items() if place != session]
         other = others[int(rng.integers(len(others)))].expected
         foreign = sessions[(session + 1 + int(rng.integers(len(sessions) - 1))) % len(sessions)].secrets
-        scene = Scene(sound_turn(owner, number, call.expected, content=content), other, foreign)
+        scene = Scene(sound_turn(owner, number, call.expected, content=content), other, foreign, _prose)
         damaged = DAMAGES[kind](rng, scene)
         cases.append(Case(streamed(damaged.turn), kind, str(kind), damaged.strength))
     return Batch(OWN_TOOLS, sessions, tuple(cases))
+
+
+def _prose(rng: np.random.Generator, sentences_max: int) -> str:
+    return any_paragraph(rng, sentences_max)[1]

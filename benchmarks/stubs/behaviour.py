@@ -105,6 +105,10 @@ class StubEngine:
     def flush(self) -> None:
         self.seen.clear()
 
+    def asked_call(self, prompt: str) -> tuple[str, dict[str, Any]] | None:
+        """What a sound server answers."""
+        return _asked_call(prompt)
+
     def answer(self, prompt: str) -> StubReply:
         self.requests += 1
         prefix = prompt[:PREFIX_CHARACTERS]
@@ -112,7 +116,7 @@ class StubEngine:
         is_known = prefix in self.seen
         self.seen[prefix] = self.requests
         fresh = np.random.default_rng(int.from_bytes(blake2b(prompt.encode(), digest_size=8).digest()))
-        tokens, call = self._sound(fresh), _asked_call(prompt)
+        tokens, call = self._sound(fresh), self.asked_call(prompt)
         before, self.last_call = self.last_call, call
         if self.behaviour is Behaviour.CORRUPT and self.resident >= CORRUPT_RESIDENT_MIN:
             if self.rng.random() < CORRUPT_SHARE:

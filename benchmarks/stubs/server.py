@@ -25,10 +25,12 @@ SERVICE_WHOLE_S = 0.04
 
 
 class StubServer:
-    """One engine behind HTTP. one_at_a_time: a request waits until the one before it is done."""
+    """One engine behind HTTP. one_at_a_time: a request waits until the one before it is done. tells_logprobs: where
+    they are asked for."""
 
-    def __init__(self, engine: StubEngine, *, one_at_a_time: bool = False) -> None:
+    def __init__(self, engine: StubEngine, *, one_at_a_time: bool = False, tells_logprobs: bool = True) -> None:
         self._engine = engine
+        self._tells_logprobs = tells_logprobs
         self._turnstile = asyncio.Semaphore(1 if one_at_a_time else 1_000)
 
     def app(self) -> web.Application:
@@ -47,6 +49,7 @@ class StubServer:
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
+        body["logprobs"] = self._tells_logprobs and body.get("logprobs", False)
         prompt = "\n".join(_text(message.get("content")) for message in body["messages"])
         async with self._turnstile:
             self._engine.resident += 1
@@ -79,9 +82,12 @@ class StubServer:
 
 
 @asynccontextmanager
-async def serving(engine: StubEngine, *, one_at_a_time: bool = False) -> AsyncIterator[str]:
+async def serving(
+    engine: StubEngine, *, one_at_a_time: bool = False, tells_logprobs: bool = True
+) -> AsyncIterator[str]:
     """The server on a free port of loopback; gives its base URL (without `/v1`)."""
-    runner = web.AppRunner(StubServer(engine, one_at_a_time=one_at_a_time).app(), access_log=None)
+    server = StubServer(engine, one_at_a_time=one_at_a_time, tells_logprobs=tells_logprobs)
+    runner = web.AppRunner(server.app(), access_log=None)
     await runner.setup()
     try:
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1_024)

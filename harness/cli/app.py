@@ -14,6 +14,8 @@ from harness.cli.ablate import ablate_command
 from harness.cli.arms import arms_command
 from harness.cli.audit import audit_command
 from harness.cli.bench import bench_command
+from harness.cli.bundle import bundle_command
+from harness.cli.capture import capture_command
 from harness.cli.compare import compare_command
 from harness.cli.convert import convert_command
 from harness.cli.doctor import doctor_command
@@ -22,6 +24,7 @@ from harness.cli.matrix import matrix_command
 from harness.cli.nightly import nightly_command
 from harness.cli.options import DEFAULT_SEED, option_name, scenario_options
 from harness.cli.plan import plan_command
+from harness.cli.plant import plant_command, planted_command
 from harness.cli.probe import probe_command
 from harness.cli.prove import prove_command
 from harness.cli.race import race_command
@@ -128,10 +131,14 @@ _COMMANDS = (
     serve_command,
     stress_command,
     probe_command,
+    capture_command,
+    bundle_command,
     ablate_command,
     score_command,
     audit_command,
     plan_command,
+    plant_command,
+    planted_command,
     report_command,
     race_command,
     convert_command,

@@ -17,11 +17,12 @@ from harness.cli.live_options import live_options
 CANNOT_JUDGE = 4
 
 _HELP = """Find out what a live OpenAI-compatible server can do, and what a stress run against it could prove: models,
-context, streaming, tools, usage and cached tokens, logprobs, quirks, whether it repeats itself alone and under a small
-load, metrics, cache flush, and whether an evicted prompt really comes back from the host tier.
+context, streaming, tools, usage and cached tokens, logprobs, quirks, the hardest task that the model masters alone,
+whether it repeats itself alone and under a small load, metrics, cache flush, and whether an evicted prompt really comes
+back from the host tier.
 
-About fifty small requests are sent, fifteen of them of some 10,000 tokens, and the cache is emptied where the server
-allows that. Exit codes: 0 a run can prove something, 4
+About sixty requests are sent, a good third of them of 10,000 to 16,000 tokens, and the cache is emptied where the
+server allows that. Exit codes: 0 a run can prove something, 4
 it cannot, 2 your mistake, 3 the server cannot be reached."""
 
 
@@ -32,6 +33,7 @@ it cannot, 2 your mistake, 3 the server cannot be reached."""
 @live_options
 def probe_command(**arguments: Any) -> int:
     from harness.live.preflight import chosen_model, list_models
+    from harness.live.probed import Probed
     from harness.live.probing import Prober, conclusions
     from harness.live.stress_request import credentials_of, metrics_of, options_for, targets_of, transport_of
 
@@ -43,6 +45,7 @@ def probe_command(**arguments: Any) -> int:
         click.echo(f"probing {model} at {target.base_url}", err=True)
     prober = Prober(make, options, model, models, credentials, int(arguments["concurrency"]), metrics_of(arguments))
     found = asyncio.run(prober.all())
+    found += [Probed("refused fields", "yes", note) for note in make.notes()]
     proves = conclusions(found)
     can_prove = not proves[0].startswith("A run can prove nothing")
     if arguments["json"]:

@@ -1,6 +1,7 @@
 """`run.py score RUN_DIR`: judge a stored run again, with today's oracles.
 
-Owns: what it prints. Does not own: reading and judging (`results`). The run folder is not changed. Floor 5.
+Owns: what it prints. Does not own: reading and judging (`results`), server logs (`harness.live.server_logs`). The run
+folder is not changed, but for what was found in a server's log. Floor 5.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import click
 import numpy as np
 from rich.console import Console
 
+from harness.cli.evidence_options import log_options
+from harness.simulation import provenance
 from kernels.errors import ConfigError
 from results.findings import Judgement, Side, Verdict
 from results.oracles.divergence import Observed
@@ -25,6 +28,7 @@ from results.records import Measured
 from results.rejudge import changed, judge_again
 from results.report.screen import screen
 from results.report.witness import first_corrupted
+from results.server_log import LogFinding, read_server_log, server_log_notes, write_server_log
 from results.summary import summarise
 
 CHANGES_SHOWN_MAX = 5
@@ -41,14 +45,19 @@ DRIFT_SEED = 0
     multiple=True,
     help="A run of the same workload on a sound server; give two, and silent drift in length and score is looked for.",
 )
+@log_options
 @click.option("--json", "is_json", is_flag=True, help="One JSON object on standard output.")
-def score_command(run_dir: Path, baselines: tuple[Path, ...], is_json: bool) -> int:
-    """Judge a stored run again, with today's oracles, and show it.
+def score_command(
+    run_dir: Path, baselines: tuple[Path, ...], server_logs: tuple[str, ...], log_zone: str | None, is_json: bool
+) -> int:
+    """Judge a stored run again, with today's oracles, and show it. A log of the server that was fetched afterwards is
+    joined to its turns with --server-log, and what is found is kept beside the run (server_log.jsonl), for reports.
 
     Exit codes as of the run itself; with baselines, a clean run that drifted is 1, and one whose drift could not be
     judged is 4.
     """
     run, judgements, faults = _judged(run_dir)
+    server_log = _server_log(run, server_logs, log_zone)
     drift = _drift(run, judgements, baselines) if baselines else None
     summary = summarise(
         run.manifest,
@@ -58,17 +67,38 @@ def score_command(run_dir: Path, baselines: tuple[Path, ...], is_json: bool) -> 
         run_dir=str(run_dir),
         partial=run.is_partial,
         faults=faults,
+        server_log=server_log,
     )
     turned, sides = changed(run, judgements), _sides(judgements)
     if is_json:
         told = {"turns_judged_anew": len(turned), "sides": sides, "drift": None if drift is None else asdict(drift)}
+        told["server_log"] = [asdict(one) for one in server_log]
         click.echo(json.dumps(summary.as_json() | told))
     else:
         width = None if sys.stdout.isatty() else 100
         first = first_corrupted(run.turns, judgements)
         Console(width=width, highlight=False).print(screen(summary, run.manifest, first))
         click.echo(_story(turned, sides, drift))
+        for note in server_log_notes(server_log):
+            click.echo(f"server log  {note}")
     return _exit_code(summary.exit_code(), drift)
+
+
+def _server_log(run: Run, files: tuple[str, ...], zone: str | None) -> list[LogFinding]:
+    """What is stored of the server's logs, or what these say. Effect: stores the latter, and says how they were read.
+
+    Raises: ConfigError for what is no log or no zone; StorageProblem.
+    """
+    from harness.live.server_logs.attach import attached
+    from harness.live.server_logs.zones import zone_offset_s
+
+    if not files:
+        return read_server_log(run.path)[0]
+    offset_s = None if zone is None else zone_offset_s(zone, provenance.utc_now())
+    findings, notes = attached(run, [Path(file) for file in files], offset_s=offset_s)
+    for note in (*notes, f"kept in {write_server_log(run.path, findings)}"):
+        click.echo(f"server log  {note}", err=True)
+    return findings
 
 
 def _judged(path: Path) -> tuple[Run, list[Judgement], list[str]]:

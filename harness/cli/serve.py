@@ -73,6 +73,7 @@ async def _serve(scenario: Scenario, arguments: dict[str, Any]) -> None:
         decode_port=arguments["decode_port"],
         seed=seed,
         model=facts,
+        host_hits=assembly.pair.host_hit_tokens,
     )
     async with Pair(assembly.pair.prefill, assembly.pair.decode, gate=pacer, options=options) as pair:
         _announce(pair, scenario, seed, is_json=bool(arguments["json"]))

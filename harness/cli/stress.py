@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.evidence_options import evidence_options
 from harness.cli.live_options import duration_s, live_options
+from harness.cli.liveness_options import liveness_options
+from harness.cli.load_options import load_options
 from harness.cli.options import DEFAULT_SEED
+from harness.cli.oracle_options import oracle_options
 from harness.cli.progress import run_progress
 from harness.cli.simulate import RUNS_FOLDER
+from harness.cli.workload_options import workload_options
 
 if TYPE_CHECKING:
     # Loading these costs more than a refused command should; the command loads them when it runs.
@@ -28,8 +33,9 @@ if TYPE_CHECKING:
 
 _HELP = """Load a live OpenAI-compatible server with tool-call sessions whose right answers are known; judge each reply.
 
-The model must copy a call from its notes, so a wrong reply is the server's (or the model's: `run.py probe` tells how it
-does without load). The run folder is that of a simulation: score, report and compare read it. With two --arm or more,
+The model must copy a call from its notes, or do something easier where it cannot even do that alone (--task). After the
+load, turns are asked again alone (--serial-check), so that what the model does by itself is not held against the
+server. The run folder is that of a simulation: score, report and compare read it. With two --arm or more,
 blocks of time alternate between the servers, each block with the same workload, and the block is the unit.
 
 A server that is not on this machine is loaded only with --i-may-load-this-server. Sessions, tokens and time have caps;
@@ -43,9 +49,9 @@ the server, 130 interrupted (what was done is kept)."""
 @click.option("--arm", "arms", multiple=True, metavar="NAME=URL", help="A server under a name (two times or more).")
 @click.option("--sessions", default=None, type=int, metavar="N", help="Sessions at once, or in all.  [default: 60]")
 @click.option("--duration", default=None, metavar="TIME", help="10m, 90s: no session begins later.  [default: once]")
-@click.option("--load", "load_kind", default="closed", show_default=True,
-              type=click.Choice(("closed", "constant", "poisson")), help="When sessions begin.")  # fmt: skip
-@click.option("--rate", default=None, type=float, metavar="R", help="Sessions a second, for constant and poisson.")
+@load_options
+@evidence_options
+@liveness_options
 @click.option("--blocks", default=6, show_default=True, type=click.IntRange(2, 200),
               help="With --arm: blocks of time for each arm.")  # fmt: skip
 @click.option("--prompt-tokens", default=None, type=click.IntRange(1_800, 1_000_000), metavar="N",
@@ -53,10 +59,11 @@ the server, 130 interrupted (what was done is kept)."""
 @click.option("--max-tokens", default=160, show_default=True, type=click.IntRange(16, 32_768), help="Of each reply.")
 @click.option("--tokens-max", default=20_000_000, show_default=True, type=click.IntRange(min=1),
               help="Budget of the whole run, prompts and replies.")  # fmt: skip
-@click.option("--workload", default="builtin", show_default=True, help="builtin, or bfcl:DIR.")
+@workload_options
 @click.option("--set", "assignments", multiple=True, metavar="workload.KEY=VALUE", help="Override a workload key.")
 @click.option("--seed", default=DEFAULT_SEED, show_default=True, type=click.IntRange(min=0), help="Root of all chance.")
 @click.option("--out", default=str(RUNS_FOLDER), show_default=True, metavar="DIR", help="Parent of the run folder.")
+@oracle_options
 @live_options
 def stress_command(**arguments: Any) -> int:
     from harness.live.arms import ArmsRun, run_arms

@@ -115,7 +115,7 @@ def _reports(folder: Path) -> dict[str, str]:
 def _request(words: Sequence[str], base_url: str) -> LiveRequest:
     from harness.live.stress_request import stress_requests
 
-    requests, notes = stress_requests({**_stress_arguments(words), "base_url": base_url}, None)
+    requests, notes = stress_requests({**_stress_arguments(words), "base_url": base_url}, None, is_compared=True)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     return requests[0]

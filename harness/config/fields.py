@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from enum import EnumType
+from enum import Enum
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -87,7 +87,7 @@ def allowed_values(kind: Any) -> tuple[str, ...]:
         return ("true", "false")
     if get_origin(kind) is Literal:
         return tuple(str(value) for value in get_args(kind))
-    if isinstance(kind, EnumType):
+    if isinstance(kind, type) and issubclass(kind, Enum):
         return tuple(str(member.value) for member in kind)
     if _is_tuple(kind):
         return allowed_values(get_args(kind)[0])

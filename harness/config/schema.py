@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from kernels.engine.numerics import Numerics
 from kernels.hicache.audit.costs import Formula
 from kernels.hicache.remedy import RemedyName
 
@@ -58,7 +59,10 @@ class CacheConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class EngineConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The two engines. head_start_us: host time between enqueueing a load and launching the forward that needs it."""
+    """The two engines. head_start_us: host time between enqueueing a load and launching the forward that needs it.
+
+    numerics: `bf16` shifts log-probabilities with the size of the batch, which decides near ties (engine/numerics.py).
+    """
 
     batch_max: Positive
     chunk_tokens: Positive
@@ -68,6 +72,7 @@ class EngineConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     host_step_us: Amount
     head_start_us: Amount
     max_new_tokens: Positive
+    numerics: Numerics
 
 
 class CostConfig(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -18,6 +18,7 @@ from harness.live.outcome import INTERRUPTED, LiveResult
 from harness.live.run import LiveRequest, LiveRun, run_live
 from harness.simulation import provenance
 from harness.simulation.run import RunProgress
+from kernels.errors import KVRaceError
 from results.layout import new_run_folder
 from results.matrix.folder import RUNS, write_matrix
 from results.matrix.record import MatrixRecord
@@ -58,7 +59,7 @@ class ArmsRun:
         self, block: int, request: LiveRequest, on_loop: Callable[[asyncio.AbstractEventLoop], None]
     ) -> LiveResult:
         """One arm's part of one block: the block's own seed, the same for every arm."""
-        own = replace(request, seed=request.seed + block, store=self.folder / RUNS, on_progress=self._on_progress)
+        own = replace(request.in_block(block), store=self.folder / RUNS, on_progress=self._on_progress)
         self._run = LiveRun(own)
         result = run_live(self._run, on_loop=on_loop)
         self.done.append(ArmBlock(request.target.name, block, result))
@@ -74,14 +75,30 @@ class ArmsRun:
 
 
 def run_arms(arms: ArmsRun, *, on_loop: Callable[[asyncio.AbstractEventLoop], None]) -> MatrixRecord:
-    """Run every cell, or until one is cut short; then write the record. Raises: StorageProblem."""
+    """Run every cell, or until one is cut short; then write the record.
+
+    Raises: KVRaceError of a block that cannot be run, once what was done before is recorded.
+    """
     for block, request in arms.cells():
         if arms.is_interrupted:
             break
-        result = arms.run_cell(block, request, on_loop)
+        try:
+            result = arms.run_cell(block, request, on_loop)
+        except KeyboardInterrupt:
+            # Between two event loops, where no handler listens.
+            arms.stop()
+            break
+        except KVRaceError as problem:
+            arms.ended_by = f"block {block} of {request.target.name}: {problem}"
+            _write(arms)
+            raise
         if result.summary.partial:
             arms.ended_by = f"block {block} of {request.target.name}: {result.stopped_by}"
             break
+    return _write(arms)
+
+
+def _write(arms: ArmsRun) -> MatrixRecord:
     record = arms_record(
         arms.requests, arms.done, blocks=arms.blocks, began=arms.began.isoformat(timespec="seconds"),
         ended_by=arms.ended_by,

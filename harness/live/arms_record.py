@@ -21,6 +21,7 @@ from harness.simulation import provenance
 from results.matrix.folder import RUNS
 from results.matrix.record import MatrixArm, MatrixRecord, MatrixRun, NamedComparison
 from results.report.client_lag import lag_notes
+from results.server_log import server_log_notes
 from results.stats.arm_rate import arm_rate, small_sample_caveat
 from results.stats.holm import holm
 from results.stats.seeds import RESAMPLE_COUNT, paired_difference
@@ -74,7 +75,7 @@ def arms_record(
         verdict=verdict,
         verdict_reason=reason,
         expectations_hold=expectations_hold(arms),
-        notes=(*_notes(len(comparisons), blocks, ended_by), *_lag(done)),
+        notes=(*_notes(len(comparisons), blocks, ended_by), *_lag(done), *_said(done)),
         wall_s=round(sum(one.result.summary.wall_s for one in done), 3),
     )
 
@@ -97,6 +98,15 @@ def _lag(done: Sequence[ArmBlock]) -> list[str]:
     latest = lag_ms[max(lag_ms)]
     where = f"In block {latest.block} of {latest.arm}: "
     return [where + sentence for sentence in lag_notes(latest.result.summary.counters)]
+
+
+def _said(done: Sequence[ArmBlock]) -> list[str]:
+    """What the servers' own logs said, and what was seen of their liveness."""
+    return [
+        f"Block {one.block} of {one.arm}: {words}"
+        for one in done
+        for words in (*server_log_notes(one.result.beside.log), *one.result.beside.liveness.bad_words())
+    ]
 
 
 def _run(one: ArmBlock, seed: int) -> MatrixRun:
@@ -151,8 +161,12 @@ def _arm(
 def _verdict(blocks: Sequence[ArmBlock]) -> tuple[RunVerdict, str]:
     summaries = [one.result.summary for one in blocks]
     corrupted, judged = sum(s.sessions_corrupted for s in summaries), sum(s.sessions_judged for s in summaries)
-    if corrupted:
+    if corrupted and any(one.verdict is RunVerdict.CORRUPT for one in summaries):
         return RunVerdict.CORRUPT, f"{corrupted:,} of {judged:,} sessions are corrupted"
+    told = next((one for one in blocks if one.result.summary.verdict is RunVerdict.CORRUPT), None)
+    if told is not None:
+        # Not by its replies: the server's own word, or what a warm-up showed.
+        return RunVerdict.CORRUPT, f"block {told.block}: {told.result.summary.verdict_reason}"
     unknown = next((one for one in blocks if one.result.summary.verdict is RunVerdict.UNKNOWN), None)
     if unknown is not None:
         return RunVerdict.UNKNOWN, f"block {unknown.block}: {unknown.result.summary.verdict_reason}"

@@ -7,16 +7,17 @@ Owns: which session begins when, and that none begins after the end. Does not ow
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.live.arrivals import LoadShape
 from harness.live.limits import TokenBudget
-from harness.live.rounds import Rounds, planned_tokens
+from harness.live.load.live_pace import LivePace
+from harness.live.load.waiting import WaitingSessions
+from harness.live.rounds import RoundSource, planned_tokens
 from harness.load.clock import Clock
 from harness.load.generator import Generator, LoadOptions, LoadProgress
-from harness.load.workload import SessionPlan, Workload
+from harness.load.workload.planned import PlannedSession, PlannedWorkload
 from harness.transport.contract import Transport
 from kernels.errors import KVRaceError
 from results.records import TurnRecord
@@ -44,20 +45,23 @@ class Driver:
 
     def __init__(
         self,
-        plans: Sequence[SessionPlan],
+        plans: Sequence[PlannedSession],
         transport: Transport,
         clock: Clock,
         *,
         settings: DriverSettings,
-        rounds: Rounds,
+        pace: LivePace,
+        rounds: RoundSource,
         budget: TokenBudget,
-        on_more: Callable[[Workload], None],
+        on_more: Callable[[PlannedWorkload], None],
         on_turn: OnTurn,
         on_progress: Callable[[LoadProgress], None],
     ) -> None:
         self.ended_by: str | None = None
         self.is_stopped = False
-        self._waiting = deque(plans)
+        self._plans = tuple(plans)
+        self._waiting = WaitingSessions(plans, clock, rounds.spec.start_spread_s)
+        self._pace = pace
         self._transport = transport
         self._clock = clock
         self._settings = settings
@@ -70,12 +74,16 @@ class Driver:
         self._on_progress = on_progress
         self._running: set[Generator] = set()
         self._ended = LoadProgress(0, 0)
-        self._planned: dict[int, SessionPlan] = {}
+        self._planned: dict[int, PlannedSession] = {}
         self._origin_ns = 0
         self._is_lasting = settings.load.kind == "closed" and settings.load.duration_s is not None
 
     def __repr__(self) -> str:
-        return f"Driver({len(self._running)} running, {len(self._waiting)} waiting, ended_by={self.ended_by})"
+        return f"Driver({len(self._running)} running, {self._waiting}, ended_by={self.ended_by})"
+
+    def plan_of(self, session: int) -> PlannedSession:
+        """Of a session that was begun."""
+        return self._planned[session]
 
     def stop(self) -> None:
         self.is_stopped = True
@@ -86,7 +94,7 @@ class Driver:
         """Until the last session has ended, or `stop`. Raises: what `on_turn` raises."""
         self._origin_ns = self._clock.now_ns
         if not self._is_lasting:
-            await self._sessions(list(self._waiting))
+            await self._sessions(list(self._plans))
             return
         try:
             async with asyncio.TaskGroup() as group:
@@ -106,18 +114,19 @@ class Driver:
             plan = await self._next_plan()
             if plan is None:
                 return
-            # A fork waits for nobody here: its parent may be in another slot, or over long since.
-            spread_ns = round(self._rounds.spec.start_spread_s * 1e9)
-            await self._sessions([replace(plan, start_ns=min(plan.start_ns, spread_ns), fork=None)])
+            await self._sessions([plan])
+            self._waiting.session_ended(plan.session)
 
-    async def _next_plan(self) -> SessionPlan | None:
-        while not self._waiting and not self.is_stopped and not self._is_over():
-            # One slot fetches the next round, the others wait for the same one.
-            await asyncio.shield(self._fetch())
-        if self.is_stopped or self._is_over():
-            return None
-        plan = self._waiting.popleft()
-        if len(self._waiting) <= self._settings.load.sessions // 2:
+    async def _next_plan(self) -> PlannedSession | None:
+        plan = None
+        while plan is None:
+            if self.is_stopped or self._is_over():
+                return None
+            plan = self._waiting.take()
+            if plan is None:
+                # One slot fetches the next round, the others wait for the same one.
+                await asyncio.shield(self._fetch())
+        if self._waiting.ready_count <= self._settings.load.sessions // 2:
             self._fetch()
         if not self._budget.reserve(planned_tokens(plan, self._settings.max_tokens)):
             self.ended_by = TOKENS_SPENT
@@ -133,7 +142,7 @@ class Driver:
         self._round += 1
         workload = await asyncio.to_thread(self._rounds.build, self._round)
         self._on_more(workload)
-        self._waiting.extend(workload.sessions)
+        self._waiting.add(workload.sessions)
 
     def _is_over(self) -> bool:
         duration_s = self._settings.load.duration_s
@@ -142,15 +151,16 @@ class Driver:
             self.ended_by = DURATION_SPENT
         return self.ended_by is not None
 
-    async def _sessions(self, plans: list[SessionPlan]) -> None:
+    async def _sessions(self, plans: list[PlannedSession]) -> None:
         self._planned |= {plan.session: plan for plan in plans}
         settings = self._settings
         # One generator counts from its own beginning, several from the same one.
         origin_ns = self._origin_ns if self._is_lasting else None
         options = LoadOptions(model=settings.model, max_tokens=settings.max_tokens, origin_ns=origin_ns)
         generator = Generator(
-            plans, self._transport, self._clock, options=options, on_turn=self._turn_ended, on_progress=self._moved
-        )
+            plans, self._transport, self._clock, options=options, on_turn=self._turn_ended, on_progress=self._moved,
+            pace=self._pace,
+        )  # fmt: skip
         self._running.add(generator)
         if self.is_stopped:
             generator.stop()
@@ -161,6 +171,8 @@ class Driver:
             self._ended = _together(self._ended, generator.progress)
 
     def _turn_ended(self, turn: TurnRecord) -> None:
+        self._waiting.turn_ended(turn.key)
+        self._pace.turn_ended()
         plan = self._planned[turn.session]
         self._on_turn(turn, plan.prompt_tokens(turn.turn) + self._settings.max_tokens)
 

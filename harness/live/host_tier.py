@@ -8,19 +8,20 @@ Only the server's own counters can prove it: cached tokens alone do not tell dev
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import aiohttp
 
+from harness.live.metric_names import EXTERNAL_HITS
 from harness.live.probed import Answer, Probed
 from harness.live.scrape import read_metrics
 from harness.transport.contract import Reply
+from results.vacuity import HOST_COUNTERS
 
 _FILLERS: Final = 12
 _WORDS: Final = 3_000
-_HITS: Final = "server_host_hit_tokens"
 
 Ask = Callable[..., Awaitable[Reply]]
 
@@ -77,12 +78,23 @@ async def force_host_tier(exchanged: Exchanged, ask: Ask) -> TierAnswer:
     after = (await exchanged.metrics())[0]
     cached = back.usage.cached_tokens if back.usage is not None else None
     usage = "cached tokens are not told" if cached is None else f"{cached} cached tokens when it came back"
-    if before is None or after is None or _HITS not in after:
+    if before is None or after is None or not HOST_COUNTERS.keys() & after.keys():
         return TierAnswer(flush, "unknown", f"{usage}; no counter tells the host tier from the device")
-    gained = after[_HITS] - before.get(_HITS, 0.0)
-    if gained > 0:
-        return TierAnswer(flush, "yes", f"{gained:,.0f} tokens came back from the host tier; {usage}")
-    return TierAnswer(flush, "no", f"the counter of host hits did not move over {_FILLERS} long prompts; {usage}")
+    gained = _gained(before, after)
+    if gained is not None:
+        return TierAnswer(flush, "yes", f"{gained}; {usage}")
+    return TierAnswer(flush, "no", f"the counters of host hits did not move over {_FILLERS} long prompts; {usage}")
+
+
+def _gained(before: Mapping[str, float], after: Mapping[str, float]) -> str | None:
+    """The plainest counter that grew, in words."""
+    for name, unit in HOST_COUNTERS.items():
+        grown = after.get(name, 0.0) - before.get(name, 0.0)
+        if grown > 0 and name == EXTERNAL_HITS:
+            return f"{grown:,.0f} {unit} came back from behind a KV connector: host memory, or a store further off"
+        if grown > 0:
+            return f"{grown:,.0f} {unit} came back from the host tier"
+    return None
 
 
 def _long_prompt(number: int) -> dict[str, Any]:

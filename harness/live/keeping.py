@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.load.workload import Workload
+from harness.load.workload.planned import PlannedWorkload
 from results import layout
-from results.findings import Judgement
+from results.findings import Judgement, Verdict
 from results.lines import encode_line, without_raw
 from results.oracles.context import JudgeContext, judge_context
 from results.oracles.judge import judge_turn
@@ -21,11 +21,15 @@ from results.store import RunWriter, create_run
 
 
 class Keeper:
-    """store: parent of the run folder; None keeps nothing on the disk."""
+    """store: parent of the run folder; None keeps nothing on the disk.
 
-    def __init__(self, store: Path | None, manifest: RunManifest, workload: Workload, *, stamp: str) -> None:
+    turns, judgements: those that count. aside: the others (warm-up, hung up upon), which are on the disk all the same.
+    """
+
+    def __init__(self, store: Path | None, manifest: RunManifest, workload: PlannedWorkload, *, stamp: str) -> None:
         self.turns: list[TurnRecord] = []
         self.judgements: list[Judgement] = []
+        self.aside: list[tuple[TurnRecord, Judgement]] = []
         self.corrupted = 0
         self.manifest = replace(manifest, session_count=len(workload.sessions))
         self._tools: list[ToolSchema] = list(workload.tool_schemas())
@@ -42,10 +46,14 @@ class Keeper:
         return f"Keeper({len(self.turns)} turns, {self._writer})"
 
     @property
+    def turn_count(self) -> int:
+        return len(self.turns) + len(self.aside)
+
+    @property
     def path(self) -> str:
         return "" if self._writer is None else str(self._writer.path)
 
-    def more(self, workload: Workload) -> None:
+    def more(self, workload: PlannedWorkload) -> None:
         """Another round's sessions. Effect: they are on the disk before the first of them begins."""
         tools = [tool for tool in workload.tool_schemas() if tool not in self._tools]
         sessions = [plan.record() for plan in workload.sessions]
@@ -58,18 +66,25 @@ class Keeper:
             _rewrite(self._writer.path / layout.TOOLS, self._tools)
             _rewrite(self._writer.path / layout.SESSIONS, self._sessions)
 
+    def judge(self, turn: TurnRecord) -> Judgement:
+        """Judge a reply that is no part of the run, as the run's own are."""
+        return judge_turn(turn, self._context)
+
     def keep(self, turn: TurnRecord) -> None:
         """Judge a turn and store both. Raises: StorageProblem."""
-        judgement = judge_turn(turn, self._context)
+        judgement = judge_turn(turn, self._context) if not _is_left(turn) else _nothing_to_judge(turn)
         if self._writer is not None:
             self._writer.append(turn, judgement)
-        self.turns.append(without_raw(turn))
-        self.judgements.append(judgement)
+        if turn.is_aside:
+            self.aside.append((without_raw(turn), judgement))
+        else:
+            self.turns.append(without_raw(turn))
+            self.judgements.append(judgement)
         self.corrupted += judgement.is_corrupted
 
     def only_begun(self) -> None:
         """Sessions that never began were never part of the run: no session is begun after its end."""
-        begun = {turn.session for turn in self.turns}
+        begun = {turn.session for turn in (*self.turns, *(turn for turn, _ in self.aside))}
         self._sessions = [session for session in self._sessions if session.session in begun]
         self.manifest = replace(self.manifest, session_count=len(self._sessions))
         if self._writer is not None:
@@ -92,12 +107,22 @@ class Keeper:
         )
 
 
-def _planted(workload: Workload) -> list[tuple[int, int, ExpectedCall]]:
+def _planted(workload: PlannedWorkload) -> list[tuple[int, int, ExpectedCall]]:
     return [
         (plan.session, turn, planned.expected.record())
         for plan in workload.sessions
         for turn, planned in enumerate(plan.turns)
+        if planned.expected is not None
     ]
+
+
+def _is_left(turn: TurnRecord) -> bool:
+    return turn.load is not None and bool(turn.load.hung_up)
+
+
+def _nothing_to_judge(turn: TurnRecord) -> Judgement:
+    """Of a reply that we did not wait for. What came of it says nothing about what would have come."""
+    return Judgement(turn.session, turn.turn, Verdict.UNKNOWN, None, None, ())
 
 
 def _rewrite(path: Path, records: Sequence[ToolSchema] | Sequence[SessionRecord]) -> None:

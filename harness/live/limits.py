@@ -53,6 +53,14 @@ class TokenBudget:
         self.reserved += tokens
         return True
 
+    def spend(self, tokens: int) -> bool:
+        """Tokens of a request that is no turn; False where there is no room for them."""
+        if not self.reserve(tokens):
+            return False
+        self.reserved -= tokens
+        self.spent += tokens
+        return True
+
     def count(self, turn: TurnRecord, planned: int) -> None:
         """A turn's end: what was set aside for it is spent, or not."""
         reported = (turn.prompt_tokens or 0) + (turn.completion_tokens or 0)
@@ -78,6 +86,9 @@ class ErrorStorm:
         return f"ErrorStorm({sum(self._failed)} of {len(self._failed)})"
 
     def sentence(self, turn: TurnRecord) -> str | None:
+        if turn.load is not None and turn.load.hung_up:
+            # Our doing, not the server's.
+            return None
         self._failed.append(turn.error is not None)
         failed, ended = sum(self._failed), len(self._failed)
         if ended < _ENDED_MIN or failed < _FAILED_SHARE * ended:

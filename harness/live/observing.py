@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 
 from harness.live.credentials import Scrubber
@@ -14,10 +15,10 @@ from harness.transport.contract import ChatRequest, Reply, Transport
 
 
 class ObservedTransport:
-    """gaps_ns: between the pieces of text of one reply. quirks: replies by quirk. in_flight_max: requests at once."""
+    """quirks: replies by quirk. in_flight_max: requests at once."""
 
     def __init__(self, inner: Transport, scrubber: Scrubber) -> None:
-        self.gaps_ns = array("q")
+        self._gaps_ns: dict[str, array[int]] = {}
         self.quirks: Counter[str] = Counter()
         self.in_flight_max = 0
         self._in_flight = 0
@@ -37,6 +38,13 @@ class ObservedTransport:
             reply = self._scrubber.reply(await self._inner.chat(request))
         finally:
             self._in_flight -= 1
-        self.gaps_ns.extend(later - earlier for earlier, later in pairwise(reply.text_ns))
+        self._gaps_ns[request.request_id] = array("q", (late - soon for soon, late in pairwise(reply.text_ns)))
         self.quirks.update(reply.quirks)
         return reply
+
+    def gaps_ns(self, request_ids: Iterable[str]) -> array[int]:
+        """The times between the pieces of text of these replies."""
+        whole = array("q")
+        for request_id in request_ids:
+            whole.extend(self._gaps_ns.get(request_id, ()))
+        return whole

@@ -7,12 +7,16 @@ What nobody can know of a live server is null, never a zero: no stale read was *
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
+from harness.live.beside import BesideReport
 from harness.live.latency import ClientLag, Latency
+from harness.live.load.figures import LoadFigures
 from harness.live.scrape import ServerEvidence
+from harness.live.workloads.use import WorkloadUse
 from results.findings import Judgement
 from results.records import RunManifest, TurnRecord
+from results.serial.record import SerialRecord
 from results.summary import RunSummary
 from results.verdict import RunVerdict
 
@@ -37,6 +41,10 @@ class LiveResult:
     tokens_spent: int
     stopped_by: str | None
     is_interrupted: bool
+    load: LoadFigures = field(default_factory=LoadFigures)
+    serial: SerialRecord | None = None
+    workload: WorkloadUse = field(default_factory=WorkloadUse)
+    beside: BesideReport = field(default_factory=BesideReport)
 
     def exit_code(self) -> int:
         """0 clean, 1 corruption, 4 could not judge or cut short by the server, 130 interrupted."""
@@ -56,8 +64,12 @@ def live_json(result: LiveResult) -> dict[str, object]:
         "client_lag_ms": asdict(result.lag),
         "evidence": asdict(result.evidence),
         "quirks": dict(result.quirks),
+        "load": asdict(result.load),
+        "served_alone": None if result.serial is None else asdict(result.serial),
+        "workload": asdict(result.workload),
         "tokens_spent": result.tokens_spent,
         "stopped_by": result.stopped_by,
+        **result.beside.as_json(),
     }
 
 

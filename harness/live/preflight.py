@@ -87,8 +87,15 @@ def read_models(status: int, raw: bytes) -> ModelList:
     if status != 200 or not isinstance(entries, list):
         return ModelList((), {}, f"no list of models (status {status})")
     models = [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
-    lengths = {entry["id"]: entry["max_model_len"] for entry in models if isinstance(entry.get("max_model_len"), int)}
+    lengths = {entry["id"]: room for entry in models if (room := _context_tokens(entry)) is not None}
     return ModelList(tuple(entry["id"] for entry in models), lengths, "")
+
+
+def _context_tokens(entry: Mapping[str, Any]) -> int | None:
+    """vLLM and SGLang tell it beside the name, llama.cpp as what one of its slots takes."""
+    meta = entry.get("meta")
+    told = entry.get("max_model_len", meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return told if isinstance(told, int) and not isinstance(told, bool) else None
 
 
 def chosen_model(asked: str | None, models: ModelList) -> str:
@@ -140,3 +147,12 @@ async def refuse_unusable(
             what = f"{options.base_url} takes no tools: {reply.error}"
             raise ServerRefuses(what, remedy="start the server with tool calls enabled (a tool-call parser)")
     raise unusable(reply.error, options.base_url)
+
+
+async def refuse_speechless(
+    make: MakeTransport, options: TransportOptions, model: str, credentials: Credentials
+) -> None:
+    """Ask for text, for a workload that needs no tools. Raises: KVRaceError where no answer comes."""
+    reply = await ask_once(make, options, model, Scrubber(credentials.secrets), tools=())
+    if reply.error is not None:
+        raise unusable(reply.error, options.base_url)

@@ -21,11 +21,15 @@ from harness.live.host_tier import Exchanged, TierAnswer, force_host_tier
 from harness.live.preflight import EXPECTED_ARGUMENTS, TOOL, ModelList, ask_once
 from harness.live.probed import Answer, Probed
 from harness.live.scrape import metrics_urls
+from harness.live.tasks.ladder import Climber
+from harness.live.tasks.probe import masters_calls, probe_tasks, task_sentence
 from harness.simulation import provenance
 from harness.simulation.run import MakeTransport
 from harness.transport.contract import Reply, TransportOptions
 
 REPEATS_ALONE = 8
+_SEED = 22811
+_REPLY_TOKENS = 160
 _DATE_STEP_S = 2.0
 """The header is cut to the second, and the answer has travelled."""
 
@@ -60,13 +64,18 @@ class Prober:
             await self._logprobs(),
             _quirks(streamed),
         ]  # fmt: skip
+        found += await probe_tasks(self._climber())
         found += await self._determinism()
         return found + await self._endpoints()
+
+    def _climber(self) -> Climber:
+        scrubber = Scrubber(self.credentials.secrets)
+        return Climber(self.make, self.options, self.model, scrubber, _SEED, _REPLY_TOKENS, REPEATS_ALONE)
 
     def _context(self) -> Probed:
         room = self.models.context_tokens.get(self.model)
         if room is None:
-            return Probed("context limit", "unknown", "the list of models does not tell max_model_len")
+            return Probed("context limit", "unknown", "the list of models does not tell it")
         return Probed("context limit", "yes", f"{room:,} tokens")
 
     async def _whole(self) -> Probed:
@@ -105,9 +114,10 @@ class Prober:
         async with aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=10)) as session:
             exchanged = Exchanged(session, root, metrics_urls(self.options.base_url, self.metrics_urls))
             await exchanged.ask("GET", "/health")
+            skew = _skew(exchanged)
             metrics = await exchanged.metrics()
             tier = await force_host_tier(exchanged, self.ask)
-        return [_metrics(*metrics), _skew(exchanged), tier.flush, _tier(tier)]
+        return [_metrics(*metrics), skew, tier.flush, _tier(tier)]
 
 
 def _streaming(reply: Reply) -> Probed:
@@ -183,11 +193,13 @@ def conclusions(found: Sequence[Probed]) -> list[str]:
     lines = []
     if answers.get("streaming") == "no":
         return ["A run can prove nothing: the server does not answer a streamed request."]
-    if answers.get("tools") == "yes":
+    if answers.get("tools") == "yes" and masters_calls(found):
         lines.append("A wrong call is corruption: alone, the model copies the planted one.")
     else:
         lines.append("A wrong call proves little: the model fails the task without any load. Foreign secrets, salad, "
                      "loops and broken markup still count.")  # fmt: skip
+    task = task_sentence(found)
+    lines += [task] if task is not None else []
     same_alone = answers.get("same reply again, alone")
     same_loaded = next((one.answer for one in found if one.question.endswith("at once")), "unknown")
     if (same_alone, same_loaded) == ("yes", "yes"):

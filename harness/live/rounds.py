@@ -8,9 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from harness.config.schema import WorkloadSpec
 from harness.load.workload import SessionPlan, Workload, build_workload
+from harness.load.workload.planned import PlannedSession, PlannedWorkload
+
+
+class RoundSource(Protocol):
+    """Where sessions come from. Rounds are built in order."""
+
+    @property
+    def spec(self) -> WorkloadSpec: ...
+
+    def build(self, number: int) -> PlannedWorkload: ...
 
 
 class Rounds:
@@ -32,7 +43,7 @@ class Rounds:
         return _renumbered(workload, sessions=number * self.spec.sessions, groups=number * self.spec.groups)
 
 
-def planned_tokens(plan: SessionPlan, max_tokens: int) -> int:
+def planned_tokens(plan: PlannedSession, max_tokens: int) -> int:
     """About what a session costs: every request's whole prompt, and every reply at its longest."""
     return sum(plan.prompt_tokens(turn) + max_tokens for turn in range(len(plan.turns)))
 

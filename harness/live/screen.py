@@ -5,7 +5,12 @@ Owns: the words. Does not own: figures (`latency.py`, `scrape.py`). Pure. Floor 
 
 from __future__ import annotations
 
+from harness.live.load.figures import load_lines
 from harness.live.outcome import LiveResult
+from harness.live.workloads.use import use_rows
+from results.report.live_notes import host_tier_note
+from results.serial.words import serial_rows
+from results.server_log import server_log_notes
 
 _LABEL_CHARACTERS = 12
 _QUIRKS_SHOWN = 6
@@ -29,11 +34,17 @@ def live_lines(result: LiveResult) -> str:
         ("client", f"{latency.verdict.upper()}: {latency.verdict_reason}; {100 * lag.cpu_share:.0f} % of a core"),
         ("streams", _streams(result)),
         ("server", _server(result)),
+        ("host tier", host_tier_note(result.summary.counters).removeprefix("Host tier: ")),
         ("tokens", f"{result.tokens_spent:,} spent"),
     ]
+    rows += use_rows(result.workload)
+    rows += load_lines(result.load)
+    rows += serial_rows(result.serial, result.summary.verdict_reason)
     if result.quirks:
         shown = [f"{count:,} {name.replace('_', ' ')}" for name, count in result.quirks.items()][:_QUIRKS_SHOWN]
         rows.append(("quirks", f"{', '.join(shown)} (never corruption)"))
+    rows += result.beside.liveness.rows()
+    rows += [("server log", note) for note in (*server_log_notes(result.beside.log), *result.beside.log_notes)]
     if result.stopped_by is not None:
         rows.append(("ended", result.stopped_by))
     return "\n".join(f"{label:<{_LABEL_CHARACTERS}}{text}" for label, text in rows)

@@ -31,6 +31,8 @@ def live_workload(
     if load.rate is not None:
         # A fork waits for its parent, which is a closed loop's business.
         values["workload.fork_share"] = "0"
+    if load.pattern is not None:
+        values |= load.pattern.workload_values(load.sessions)
     if prompt_tokens is not None:
         values |= {
             "workload.first_message_tokens_min": str(max(1, prompt_tokens * 4 // 5)),
@@ -42,4 +44,7 @@ def live_workload(
         if prompt_tokens < _DECOYS_FROM_TOKENS:
             values["workload.decoys"] = "1"
             values["workload.anchored_per_result"] = "1"
-    return load_scenario(_ANY_SCENARIO, {**values, **overrides}).workload
+    spec = load_scenario(_ANY_SCENARIO, {**values, **overrides}).workload
+    if load.pattern is not None:
+        load.pattern.refuse_short(spec.turns_max)
+    return spec

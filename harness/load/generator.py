@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.load.clock import Clock
-from harness.load.forks import ForkWaits
+from harness.load.forks import TurnWaits
 from harness.load.names import ROLES, awake_key, half_key, request_keys, request_name
-from harness.load.workload.plan import SessionPlan
+from harness.load.pace import Pace, PlannedPace
+from harness.load.workload.planned import PlannedSession
 from harness.transport.contract import ChatRequest, Reply, Stamps, Transport
+from harness.transport.hang_up import HungUp
 from kernels.errors import KVRaceError
-from results.records import MachineEvidence, TurnRecord
+from results.records import LoadMark, MachineEvidence, TurnRecord
 
 Evidence = Callable[[str], MachineEvidence | None]
 """What the machine knows of a request by its id, asked once the reply is there; None where it cannot be known."""
@@ -58,12 +60,12 @@ class Generator:
     """Runs once. A transport error ends its turn, and the session goes on with the next one.
 
     on_turn: gets each record as soon as the turn has ended; an error that it raises (a full disk) ends the run.
-    on_progress: called after each start and end.
+    on_progress: called after each start and end. pace: None for that of the plans.
     """
 
     def __init__(
         self,
-        plans: Sequence[SessionPlan],
+        plans: Sequence[PlannedSession],
         transport: Transport,
         clock: Clock,
         *,
@@ -71,6 +73,7 @@ class Generator:
         on_turn: Callable[[TurnRecord], None],
         evidence: Evidence = lambda _: None,
         on_progress: Callable[[LoadProgress], None] = lambda _: None,
+        pace: Pace | None = None,
     ) -> None:
         self._plans = plans
         self._transport = transport
@@ -79,7 +82,8 @@ class Generator:
         self._on_turn = on_turn
         self._evidence = evidence
         self._on_progress = on_progress
-        self._forks = ForkWaits(plans, clock)
+        self._pace = PlannedPace() if pace is None else pace
+        self._waits = TurnWaits(plans, clock)
         self._turns_total = sum(len(plan.turns) for plan in plans)
         self._begin_ns = self._origin_ns = 0
         self._started = self._ended = self._turns = self._failed = 0
@@ -136,31 +140,35 @@ class Generator:
                 group.create_task(self._session(plan), name=awake_key(plan.session))
             group.create_task(self._clock.run(), name="clock")
 
-    async def _session(self, plan: SessionPlan) -> None:
+    async def _session(self, plan: PlannedSession) -> None:
         awake = awake_key(plan.session)
         try:
-            due_ns = await self._first_due_ns(plan)
-            for turn in range(len(plan.turns)):
+            ready_ns, pause_ns = await self._beginning(plan)
+            for turn, planned in enumerate(plan.turns):
+                ready_ns = max([ready_ns, *await self._waits.ended_ns(plan.session, planned.waits_for)])
+                due_ns = ready_ns + pause_ns
                 await self._clock.sleep_until(due_ns, (plan.session, turn), awake=awake)
+                due_ns = await self._pace.intended_ns(plan.session, turn, due_ns)
                 if turn == 0:
                     self._started += 1
                     self._on_progress(self.progress)
                 await self._turn(plan, turn, due_ns)
-                due_ns = self._clock.now_ns + plan.turns[turn].think_ns
-                self._forks.turn_ended(plan.session, turn)
+                ready_ns, pause_ns = self._clock.now_ns, self._pace.think_ns(plan, turn)
+                self._waits.turn_ended(plan.session, turn)
             self._ended += 1
             self._on_progress(self.progress)
         finally:
-            self._forks.session_ended(plan.session)
+            self._waits.session_ended(plan.session)
             self._clock.leave(awake)
 
-    async def _first_due_ns(self, plan: SessionPlan) -> int:
-        parent_ended_ns = await self._forks.parent_ended_ns(plan)
-        if plan.fork is None or parent_ended_ns is None:
-            return self._begin_ns + plan.start_ns
-        return parent_ended_ns + plan.fork.delay_ns
+    async def _beginning(self, plan: PlannedSession) -> tuple[int, int]:
+        """What the first request counts from, and how long it waits after that."""
+        if plan.fork is not None:
+            for ended_ns in await self._waits.ended_ns(plan.session, [(plan.fork.parent, plan.fork.turn)]):
+                return ended_ns, plan.fork.delay_ns
+        return self._begin_ns, plan.start_ns
 
-    async def _turn(self, plan: SessionPlan, turn: int, scheduled_ns: int) -> None:
+    async def _turn(self, plan: PlannedSession, turn: int, scheduled_ns: int) -> None:
         name, awake = request_name(plan.session, turn), awake_key(plan.session)
         options = self._options
         request = ChatRequest(
@@ -168,9 +176,9 @@ class Generator:
             model=options.model,
             messages=plan.messages(turn),
             tools=plan.tools,
-            max_tokens=options.max_tokens,
+            max_tokens=_lower(plan.turns[turn].max_tokens, options.max_tokens),
             stream=options.stream,
-            extra=options.extra,
+            extra={**options.extra, **plan.turns[turn].extra},
         )
         sent_ns = self._clock.now_ns
         for role in ROLES:
@@ -183,11 +191,11 @@ class Generator:
             for key in request_keys(name):
                 self._clock.release(key)
         self._turns += 1
-        self._failed += reply.error is not None
+        self._failed += reply.error is not None and not isinstance(reply.error, HungUp)
         self._on_turn(self._record(plan, turn, reply, scheduled_ns=scheduled_ns, sent_ns=sent_ns))
         self._on_progress(self.progress)
 
-    def _record(self, plan: SessionPlan, turn: int, reply: Reply, *, scheduled_ns: int, sent_ns: int) -> TurnRecord:
+    def _record(self, plan: PlannedSession, turn: int, reply: Reply, *, scheduled_ns: int, sent_ns: int) -> TurnRecord:
         name, planned = request_name(plan.session, turn), plan.turns[turn]
         times = self._times(reply)
         usage = reply.usage
@@ -206,12 +214,15 @@ class Generator:
             finish_reason=reply.finish_reason,
             content=reply.content,
             tool_calls=reply.tool_calls,
-            expected=planned.expected.record(),
+            expected=None if planned.expected is None else planned.expected.record(),
             secrets=plan.secrets,
             error=None if reply.error is None else str(reply.error),
             raw=reply.raw,
             machine=self._evidence(reply.served_as or name),
             reasoning=reply.reasoning,
+            load=LoadMark(hung_up=reply.error.phase) if isinstance(reply.error, HungUp) else None,
+            max_tokens=None if planned.max_tokens is None else _lower(planned.max_tokens, self._options.max_tokens),
+            expected_word=planned.expected_word,
         )
 
     def _times(self, reply: Reply) -> Stamps:
@@ -220,6 +231,10 @@ class Generator:
         return Stamps(
             *(None if time is None else time - self._origin_ns for time in (stamps.first_token_ns, stamps.end_ns))
         )
+
+
+def _lower(one: int | None, other: int | None) -> int | None:
+    return min((limit for limit in (one, other) if limit is not None), default=None)
 
 
 def _raise_cause(work: asyncio.Task[None]) -> None:

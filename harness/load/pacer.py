@@ -16,6 +16,8 @@ from harness.load.clock import Order, TimeSource, WallClock, yield_to_others
 
 _TIMER_S = 0.001
 """What an event loop's timers can tell apart."""
+_LATE_EVENTS_MAX = 256
+"""How many events a machine that is behind may process while somebody waits to be let in."""
 
 
 class Pacer:
@@ -69,10 +71,18 @@ class Pacer:
                 await self._next_reason(None if due_ns is None else (due_ns - self.now_ns) / self._speed / 1e9)
 
     async def _catch_up(self, present_ns: int) -> None:
-        """Process what is due. The present is the one at the call: arrivals must not wait for all that is to come."""
+        """Process what is due. The present is the one at the call: arrivals must not wait for all that is to come.
+
+        Nor for all that is due, where a machine is far behind: the further it is, the longer they would wait, and a
+        worker that polls for a half which never comes would hold up everybody. They enter where the machine stands.
+        """
+        late_events = 0
         while (due_ns := self._source.next_time_ns()) is not None and due_ns <= present_ns:
             self._source.advance_to(due_ns)
             await yield_to_others()
+            late_events += bool(self._arrivals)
+            if late_events > _LATE_EVENTS_MAX:
+                return
         self._source.advance_to(max(present_ns, self._source.now_ns))
 
     async def _next_reason(self, timeout_s: float | None) -> None:

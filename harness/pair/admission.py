@@ -16,9 +16,10 @@ A request that no client announced by holding its keys first (someone's curl) is
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from harness.load.names import (
     FOREIGN_SESSION,
@@ -32,9 +33,18 @@ from harness.load.names import (
 )
 from harness.pair.engines import Gate
 
+_ROOMS_REMEMBERED: Final = 65_536
+
 
 class RoomTakenError(Exception):
     """The same half of the same room is being served already: a router has sent it twice."""
+
+
+class RoomUsedUpError(Exception):
+    """A half comes once more, and what it would meet in its room is over.
+
+    It would wait for ever, or write to pages that are somebody else's by now.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,7 @@ class Admission:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self._rooms: dict[int, _Room] = {}
+        self._used_up: OrderedDict[int, None] = OrderedDict()
         self._attempts: Counter[str] = Counter()
 
     def __repr__(self) -> str:
@@ -73,8 +84,10 @@ class Admission:
     def arrive(self, role: Role, *, user: str, room_id: int, abort: Callable[[str], None]) -> Ticket:
         """Let one half in; the caller must `close` the ticket. `abort` is called with the request id if need be.
 
-        Raises: RoomTakenError.
+        Raises: RoomTakenError, RoomUsedUpError.
         """
+        if room_id in self._used_up or self._is_over_for(role, room_id):
+            raise RoomUsedUpError(f"room {room_id} is used up: the {role} half comes again, and the other one is over")
         # Any of its keys: the half of a retry that comes first need not be the one that failed.
         is_announced = any(self._gate.is_held(key) for key in request_keys(user))
         room = self._rooms.get(room_id)
@@ -136,6 +149,17 @@ class Admission:
         del room.live[ticket.role]
         if not room.live:
             del self._rooms[ticket.room]
+            if len(room.arrivals) == len(ROLES):
+                self._used_up[ticket.room] = None
+            if len(self._used_up) > _ROOMS_REMEMBERED:
+                self._used_up.popitem(last=False)
+
+    def _is_over_for(self, role: Role, room_id: int) -> bool:
+        """Whether this half was here before, and its own hand-off or the other half has ended since."""
+        room, other = self._rooms.get(room_id), other_role(role)
+        if room is None or role in room.live or not (room.arrivals[role] and room.arrivals[other]):
+            return False
+        return bool(room.ended) or other not in room.live
 
     def _is_aborted(self, ticket: Ticket) -> bool:
         return ticket.role in self._rooms[ticket.room].aborted

@@ -13,7 +13,6 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
-from prometheus_client import CollectorRegistry, generate_latest
 
 from harness.pair.engines import ModelFacts
 from harness.pair.frames import CREATED_S, error_fields
@@ -31,10 +30,9 @@ def error_answer(sentence: str, *, status: int, kind: str, parameter: str | None
     return json_answer(error_fields(sentence, status=status, kind=kind, parameter=parameter), status=status)
 
 
-def metrics_answer(registry: CollectorRegistry) -> web.Response:
-    return web.Response(
-        body=generate_latest(registry), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
-    )
+def metrics_answer(page: bytes) -> web.Response:
+    """page: as `prometheus_client.generate_latest` writes it."""
+    return web.Response(body=page, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
 
 def model_list(model: ModelFacts) -> dict[str, Any]:
@@ -70,9 +68,10 @@ def application(routes: list[web.RouteDef]) -> web.Application:
 
 
 def server_logger() -> logging.Logger:
-    """Where aiohttp reports: our own bugs go on to the root logger, a client's bad bytes are dropped.
+    """Where aiohttp reports: our own bugs go on to the root logger, a client's bad bytes and hang-ups are dropped.
 
-    A real router first tries HTTP/2 on every worker, and each try would be shown as an error with a traceback.
+    A real router first tries HTTP/2 on every worker, and hangs up on one half where the other has failed; each time
+    would be shown as an error with a traceback.
     """
     logger = logging.Logger("kvrace.http")
     logger.parent = logging.getLogger()
@@ -81,4 +80,4 @@ def server_logger() -> logging.Logger:
 
 
 def _is_our_fault(record: logging.LogRecord) -> bool:
-    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError | ConnectionError)

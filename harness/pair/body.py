@@ -1,7 +1,7 @@
 """The body of a chat request, read once by each worker.
 
-Owns: which fields matter, what makes a body bad, and the sentence that says so. Unknown fields are never refused:
-routers add their own. Does not own: the splice of the bootstrap fields (`splice.py`) or what is done with a request.
+Owns: which fields matter, and what makes a body bad. Unknown fields are never refused: routers add their own. Does not
+own: single fields (`fields.py`), the splice of the bootstrap fields (`splice.py`), what is done with a request.
 Floor 5. Source: facts/real-servers.md section 1 (what routers rename and add); the OpenAI chat API.
 """
 
@@ -10,23 +10,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
+from harness.pair.engines import GenerateRequest
+from harness.pair.fields import (
+    BadBodyError,
+    best_count,
+    json_object,
+    number,
+    optional,
+    room_of,
+    token_limit,
+    user_of,
+)
 
 DEFAULT_NEW_TOKENS: Final = 512
 
 
-class BadBodyError(Exception):
-    """The client's mistake, in one sentence. parameter: the field it is about, if it is about one."""
-
-    def __init__(self, sentence: str, *, parameter: str | None = None) -> None:
-        self.sentence = sentence
-        self.parameter = parameter
-        super().__init__(sentence)
-
-
 @dataclass(frozen=True, slots=True)
 class ChatBody:
-    """What a worker needs of a chat request. tools is empty where the request forbids calls."""
+    """What a worker needs of a chat request. tools is empty where the request forbids calls.
+
+    best_count: rivals wanted for each token; None: no log-probabilities. shows_ids: tokens are told by their ids.
+    """
 
     model: str
     messages: list[dict[str, Any]]
@@ -40,34 +44,54 @@ class ChatBody:
     temperature: float | None
     top_p: float | None
     seed: int | None
+    best_count: int | None = None
+    shows_ids: bool = False
+
+    def request(self, request_id: str, order: tuple[int, ...]) -> GenerateRequest:
+        return GenerateRequest(
+            request_id=request_id,
+            order=order,
+            room=self.room,
+            messages=self.messages,
+            tools=self.tools,
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            seed=self.seed,
+            best_count=self.best_count,
+        )
 
 
 def chat_body(raw: bytes) -> ChatBody:
     """Raises: BadBodyError."""
-    try:
-        fields = orjson.loads(raw)
-    except orjson.JSONDecodeError as problem:
-        raise BadBodyError(f"the body is not JSON: {problem}") from None
-    if not isinstance(fields, dict):
-        raise BadBodyError(f"the body must be a JSON object, not {_kind(fields)}")
-    if fields.get("n") not in (None, 1):
-        raise BadBodyError("only n = 1 is served", parameter="n")
-    options = _optional(fields, "stream_options", dict) or {}
+    fields = json_object(raw)
+    options = optional(fields, "stream_options", dict) or {}
     tools = _tools(fields)
     return ChatBody(
-        model=_optional(fields, "model", str) or "",
+        model=optional(fields, "model", str) or "",
         messages=_messages(fields),
         tools=tools,
         tool_names=tuple(tool["function"]["name"] for tool in tools),
-        max_new_tokens=_token_limit(fields),
-        is_stream=bool(_optional(fields, "stream", bool)),
+        max_new_tokens=token_limit(fields, "max_completion_tokens", "max_tokens", default=DEFAULT_NEW_TOKENS),
+        is_stream=bool(optional(fields, "stream", bool)),
         wants_usage=bool(options.get("include_usage")),
-        user=_name(fields),
-        room=_room(fields),
-        temperature=_number(fields, "temperature"),
-        top_p=_number(fields, "top_p"),
-        seed=_optional(fields, "seed", int),
+        user=user_of(fields),
+        room=room_of(fields),
+        temperature=number(fields, "temperature"),
+        top_p=number(fields, "top_p"),
+        seed=optional(fields, "seed", int),
+        best_count=_best_count(fields),
+        shows_ids=bool(optional(fields, "return_tokens_as_token_ids", bool)),
     )
+
+
+def _best_count(fields: dict[str, Any]) -> int | None:
+    count = best_count(fields, "top_logprobs")
+    if optional(fields, "logprobs", bool):
+        return count or 0
+    if count:
+        raise BadBodyError("'top_logprobs' is of use with 'logprobs': true only", parameter="top_logprobs")
+    return None
 
 
 def _messages(fields: dict[str, Any]) -> list[dict[str, Any]]:
@@ -86,68 +110,9 @@ def _messages(fields: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _tools(fields: dict[str, Any]) -> list[dict[str, Any]]:
-    tools: list[dict[str, Any]] = _optional(fields, "tools", list) or []
+    tools: list[dict[str, Any]] = optional(fields, "tools", list) or []
     for position, tool in enumerate(tools):
         function = tool.get("function") if isinstance(tool, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
             raise BadBodyError(f"tools[{position}] must be an object with 'function.name'", parameter="tools")
     return [] if fields.get("tool_choice") == "none" else tools
-
-
-def _token_limit(fields: dict[str, Any]) -> int:
-    for key in ("max_completion_tokens", "max_tokens"):
-        limit: int | None = _optional(fields, key, int)
-        if limit is not None:
-            if limit < 1:
-                raise BadBodyError(f"'{key}' must be at least 1, not {limit}", parameter=key)
-            return limit
-    return DEFAULT_NEW_TOKENS
-
-
-def _room(fields: dict[str, Any]) -> int:
-    room = fields.get("bootstrap_room")
-    if isinstance(room, list) and len(room) == 1:
-        room = room[0]
-    if not isinstance(room, int) or isinstance(room, bool) or room < 0:
-        raise BadBodyError(
-            "this worker serves one half of each request and needs 'bootstrap_room' to find the other: "
-            "send requests to the router",
-            parameter="bootstrap_room",
-        )
-    return room
-
-
-def _name(fields: dict[str, Any]) -> str:
-    """Who asks: `user`, or OpenAI's newer name for it, which is all that sglang-router 0.3.2 lets through."""
-    return _optional(fields, "user", str) or _optional(fields, "safety_identifier", str) or ""
-
-
-def _optional(fields: dict[str, Any], key: str, kind: type) -> Any:
-    value = fields.get(key)
-    # JSON's true is an int for Python, and a count of true tokens is a mistake worth telling.
-    if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-        raise BadBodyError(f"'{key}' must be {_KIND_NAMES[kind]}, not {_kind(value)}", parameter=key)
-    return value
-
-
-def _number(fields: dict[str, Any], key: str) -> float | None:
-    value = fields.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise BadBodyError(f"'{key}' must be a number, not {_kind(value)}", parameter=key)
-    return float(value)
-
-
-_KIND_NAMES: Final[dict[type, str]] = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a string",
-    list: "a list",
-    dict: "an object",
-}
-
-
-def _kind(value: object) -> str:
-    return "null" if value is None else _KIND_NAMES.get(type(value), type(value).__name__)

@@ -12,16 +12,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from kernels.engine.request import FinishReason, GenerateRequest, TokenSink, Usage
+from kernels.engine.request import Candidate, FinishReason, GenerateRequest, Scores, TokenSink, Usage
 
 __all__ = [
+    "Candidate",
     "DecodeEngine",
     "Engine",
     "FinishReason",
     "Gate",
     "GenerateRequest",
+    "HostHits",
     "ModelFacts",
     "PrefillEngine",
+    "Scores",
     "TokenSink",
     "Usage",
 ]
@@ -32,6 +35,10 @@ class PrefillEngine(Protocol):
 
     Both engines are called at one virtual instant at a time and never re-entered from a sink.
     """
+
+    @property
+    def running_requests(self) -> int:
+        """Requests that are being computed together; those that wait do not count."""
 
     def submit(self, request: GenerateRequest, sink: TokenSink) -> None: ...
 
@@ -48,6 +55,9 @@ class PrefillEngine(Protocol):
 class DecodeEngine(Protocol):
     """Its sink gets every token, the first one included (it comes with the hand-off)."""
 
+    @property
+    def running_requests(self) -> int: ...
+
     def submit(self, request: GenerateRequest, sink: TokenSink) -> None: ...
 
     def abort(self, request_id: str) -> None: ...
@@ -56,6 +66,9 @@ class DecodeEngine(Protocol):
 
 
 Engine = PrefillEngine | DecodeEngine
+
+HostHits = Callable[[str], int]
+"""How many of a request's prompt tokens came back from the host tier, asked by its id when it has ended."""
 
 
 class Gate(Protocol):

@@ -1,4 +1,4 @@
-"""Replies in SGLang's shape: the chunks of a stream and the one body of a plain answer.
+"""Chat replies in SGLang's shape: the chunks of a stream and the one body of a plain answer.
 
 Owns: every byte of JSON that a client sees of a reply, explicit nulls included, and our one extension, the
 top-level field `kvrace` with the virtual stamp of the text. Does not own: when a chunk is written.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import orjson
 
@@ -22,16 +22,21 @@ CREATED_S: Final = 1_700_000_000
 """A constant, because the same seed must give the same bytes whatever the day."""
 
 
+Logprobs = dict[str, Any] | None
+"""As `logprob_fields` makes them; None where nobody asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplyHead:
     """What all chunks of one reply have in common."""
 
     request_id: str
     model: str
+    prefix: Literal["chatcmpl", "cmpl"] = "chatcmpl"
 
     @property
     def reply_id(self) -> str:
-        return f"chatcmpl-{self.request_id}"
+        return f"{self.prefix}-{self.request_id}"
 
     @property
     def call_id(self) -> str:
@@ -42,27 +47,29 @@ def role_frame(head: ReplyHead, t_ns: int) -> bytes:
     return _chunk(head, t_ns, _delta(role="assistant", content=""))
 
 
-def piece_frame(head: ReplyHead, piece: Piece, t_ns: int) -> bytes:
+def piece_frame(head: ReplyHead, piece: Piece, t_ns: int, logprobs: Logprobs = None) -> bytes:
     if isinstance(piece, CallName):
-        return _chunk(head, t_ns, _delta(tool_calls=[_call(head.call_id, piece.name, "")]))
+        return _chunk(head, t_ns, _delta(tool_calls=[_call(head.call_id, piece.name, "")]), logprobs)
     if isinstance(piece, CallArguments):
-        return _chunk(head, t_ns, _delta(tool_calls=[_call(None, None, piece.text)]))
-    return _chunk(head, t_ns, _delta(content=piece.text))
+        return _chunk(head, t_ns, _delta(tool_calls=[_call(None, None, piece.text)]), logprobs)
+    return _chunk(head, t_ns, _delta(content=piece.text), logprobs)
 
 
-def finish_frame(head: ReplyHead, reason: str, t_ns: int) -> bytes:
-    return _chunk(head, t_ns, _delta(), reason=reason)
+def finish_frame(head: ReplyHead, reason: str, t_ns: int, logprobs: Logprobs = None) -> bytes:
+    return _chunk(head, t_ns, _delta(), logprobs, reason=reason)
 
 
 def usage_frame(head: ReplyHead, usage: Usage, t_ns: int) -> bytes:
-    return _event({**_top(head, "chat.completion.chunk", t_ns), "choices": [], "usage": usage_fields(usage)})
+    return event({**top_fields(head, "chat.completion.chunk", t_ns), "choices": [], "usage": usage_fields(usage)})
 
 
 def error_frame(message: str, *, status: int, kind: str) -> bytes:
-    return _event(error_fields(message, status=status, kind=kind))
+    return event(error_fields(message, status=status, kind=kind))
 
 
-def whole_reply(head: ReplyHead, pieces: Sequence[Piece], *, reason: str, usage: Usage, t_ns: int) -> bytes:
+def whole_reply(
+    head: ReplyHead, pieces: Sequence[Piece], logprobs: Logprobs, *, reason: str, usage: Usage, t_ns: int
+) -> bytes:
     """The body of an answer that is not streamed."""
     content = "".join(piece.text for piece in pieces if not isinstance(piece, CallName | CallArguments))
     names = [piece.name for piece in pieces if isinstance(piece, CallName)]
@@ -73,9 +80,14 @@ def whole_reply(head: ReplyHead, pieces: Sequence[Piece], *, reason: str, usage:
         "reasoning_content": None,
         "tool_calls": [_call(head.call_id, names[0], arguments)] if names else None,
     }
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason, "matched_stop": None}
+    choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": reason, "matched_stop": None}
     return orjson.dumps(
-        {**_top(head, "chat.completion", t_ns), "choices": [choice], "usage": usage_fields(usage), "metadata": None}
+        {
+            **top_fields(head, "chat.completion", t_ns),
+            "choices": [choice],
+            "usage": usage_fields(usage),
+            "metadata": None,
+        }
     )
 
 
@@ -92,7 +104,8 @@ def error_fields(message: str, *, status: int, kind: str, parameter: str | None 
     return {"error": {"object": "error", "message": message, "type": kind, "param": parameter, "code": status}}
 
 
-def _top(head: ReplyHead, kind: str, t_ns: int) -> dict[str, Any]:
+def top_fields(head: ReplyHead, kind: str, t_ns: int) -> dict[str, Any]:
+    """What every body and every chunk of either API begins with."""
     return {
         "id": head.reply_id,
         "object": kind,
@@ -102,9 +115,11 @@ def _top(head: ReplyHead, kind: str, t_ns: int) -> dict[str, Any]:
     }
 
 
-def _chunk(head: ReplyHead, t_ns: int, delta: dict[str, Any], *, reason: str | None = None) -> bytes:
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason, "matched_stop": None}
-    return _event({**_top(head, "chat.completion.chunk", t_ns), "choices": [choice], "usage": None})
+def _chunk(
+    head: ReplyHead, t_ns: int, delta: dict[str, Any], logprobs: Logprobs = None, *, reason: str | None = None
+) -> bytes:
+    choice = {"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": reason, "matched_stop": None}
+    return event({**top_fields(head, "chat.completion.chunk", t_ns), "choices": [choice], "usage": None})
 
 
 def _delta(
@@ -117,5 +132,5 @@ def _call(call_id: str | None, name: str | None, arguments: str) -> dict[str, An
     return {"id": call_id, "index": 0, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _event(fields: dict[str, Any]) -> bytes:
+def event(fields: dict[str, Any]) -> bytes:
     return b"data: " + orjson.dumps(fields) + b"\n\n"

@@ -17,7 +17,7 @@ from aiohttp import web
 from harness.load.names import Role
 from harness.pair.admission import Admission
 from harness.pair.answers import server_logger
-from harness.pair.engines import DecodeEngine, Engine, Gate, ModelFacts, PrefillEngine
+from harness.pair.engines import DecodeEngine, Engine, Gate, HostHits, ModelFacts, PrefillEngine
 from harness.pair.router import Router
 from harness.pair.worker import Worker
 from harness.pair.worker_facts import worker_application
@@ -30,7 +30,10 @@ _SHUTDOWN_S: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """host: who may connect. Ports: 0 means a free one. seed: for room numbers."""
+    """host: who may connect. Ports: 0 means a free one. seed: for room numbers.
+
+    host_hits: what the prefill's metrics say of the host tier; None: nothing.
+    """
 
     host: str = "127.0.0.1"
     router_port: int = 0
@@ -38,6 +41,7 @@ class PairOptions:
     decode_port: int = 0
     seed: int = 0
     model: ModelFacts = field(default_factory=ModelFacts)
+    host_hits: HostHits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +108,13 @@ class Pair:
             )
         ]
         self._ports = PairPorts(*(bound.getsockname()[1] for bound in sockets))
+        workers = []
         for (role, engine), bound in zip(self._engines, sockets[1:], strict=True):
-            worker = Worker(role, engine, gate=self._gate, admission=self._admission, model=options.model)
+            worker = Worker(
+                role, engine, gate=self._gate, admission=self._admission, model=options.model,
+                host_hits=options.host_hits,
+            )  # fmt: skip
+            workers.append(worker.metrics.registry)
             self._stack.callback(worker.retire)
             await self._serve(worker_application(worker), bound)
         router = Router(
@@ -113,6 +122,7 @@ class Pair:
             decode_url=self.worker_url("decode"),
             seed=options.seed,
             model=options.model,
+            workers=workers,
         )
         await self._stack.enter_async_context(router)
         await self._serve(router.application(), sockets[0])

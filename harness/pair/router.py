@@ -11,6 +11,7 @@ dies after its 200 goes unnoticed.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +29,7 @@ from harness.pair.answers import (
     model_list,
 )
 from harness.pair.engines import ModelFacts
+from harness.pair.gathered_metrics import gathered
 from harness.pair.splice import Rooms, with_bootstrap
 from harness.pair.worker_facts import BOOTSTRAP_PORT, SERVED_VERSION
 from harness.transport.bulk import READ_BUFFER_BYTES, bulk_body
@@ -43,12 +45,24 @@ class _HalfFailed:
 
 
 class Router:
-    """Holds one client session to both workers while it is entered."""
+    """Holds one client session to both workers while it is entered.
 
-    def __init__(self, *, prefill_url: str, decode_url: str, seed: int, model: ModelFacts) -> None:
+    workers: their registries, where it may show them: who measures from outside knows the router's address only.
+    """
+
+    def __init__(
+        self,
+        *,
+        prefill_url: str,
+        decode_url: str,
+        seed: int,
+        model: ModelFacts,
+        workers: Sequence[CollectorRegistry] = (),
+    ) -> None:
         self.prefill_url = prefill_url
         self.decode_url = decode_url
         self.registry = CollectorRegistry()
+        self._workers = tuple(workers)
         self._model = model
         self._rooms = Rooms(seed)
         self._session: aiohttp.ClientSession | None = None
@@ -76,7 +90,8 @@ class Router:
     def application(self) -> web.Application:
         return application(
             [
-                web.post("/v1/chat/completions", self.chat),
+                web.post("/v1/chat/completions", self.generate),
+                web.post("/v1/completions", self.generate),
                 web.get("/health", self._health),
                 web.get("/readiness", self._health),
                 web.get("/server_info", self._server_info),
@@ -86,11 +101,12 @@ class Router:
                 web.get("/v1/models", self._models),
                 web.get("/metrics", self._metrics),
                 web.post("/flush_cache", self._flush_cache),
+                web.post("/reset_prefix_cache", self._flush_cache),
             ]
         )
 
-    async def chat(self, request: web.Request) -> web.StreamResponse:
-        """POST /v1/chat/completions."""
+    async def generate(self, request: web.Request) -> web.StreamResponse:
+        """POST of a chat or a completion: which of them, the workers read from the path."""
         self._open.inc()
         try:
             answer = await self._route(request)
@@ -181,7 +197,7 @@ class Router:
         return json_answer(model_list(self._model))
 
     async def _metrics(self, request: web.Request) -> web.Response:
-        return metrics_answer(self.registry)
+        return metrics_answer(gathered((self.registry, *self._workers)))
 
 
 _Half = aiohttp.ClientResponse | _HalfFailed
@@ -218,12 +234,12 @@ async def _pass_on(request: web.Request, decode: aiohttp.ClientResponse) -> web.
         return web.Response(body=await decode.read(), status=decode.status, headers=headers)
     answer = web.StreamResponse(status=decode.status, headers=headers)
     answer.enable_chunked_encoding()
-    await answer.prepare(request)
     try:
+        await answer.prepare(request)
         async for piece in decode.content.iter_any():
             await answer.write(piece)
     except aiohttp.ClientError:
-        # Decode has died mid-stream: an orderly end would tell the client that this was all. Cut it off too.
+        # Decode has died mid-stream, or the client has gone: an orderly end would tell a client that this was all.
         if request.transport is not None:
             request.transport.abort()
         return answer

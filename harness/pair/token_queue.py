@@ -13,13 +13,14 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.pair.engines import FinishReason, Usage
+from harness.pair.engines import FinishReason, Scores, Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
     text: bytes
     t_ns: int
+    scores: Scores | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,9 @@ class TokenQueue:
     def __repr__(self) -> str:
         return f"TokenQueue(waiting={len(self._items)}, finish={self.finish}, is_detached={self._is_detached})"
 
-    def on_text(self, text: bytes, t_ns: int) -> None:
+    def on_text(self, text: bytes, t_ns: int, scores: Scores | None = None) -> None:
         assert self.finish is None, f"text after the finish: {self.finish}"
-        self._items.append(Token(text, t_ns))
+        self._items.append(Token(text, t_ns, scores))
         if len(self._items) >= self._tokens_per_wake:
             self._ready.set()
 

@@ -1,6 +1,6 @@
-"""Every route of a worker but chat: health, who it is, what it serves, its counters, and the cache flush.
+"""Every route of a worker that generates nothing: health, who it is, what it serves, its counters, and the cache flush.
 
-Owns: the answers that routers and scrapers read. Does not own: the chat route (`worker.py`). There is no `/version`
+Owns: the answers that routers and scrapers read. Does not own: generating (`worker.py`). There is no `/version`
 on purpose: smg takes a worker that has it for vLLM, and then sends no room.
 Floor 5. Source: facts/real-servers.md section 1 (what sglang-router and smg ask at start), facts/sglang.md section 4.
 """
@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from aiohttp import web
+from prometheus_client import generate_latest
 
+from harness.load.clock import WallClock
 from harness.pair.answers import application, error_answer, json_answer, metrics_answer, model_list
 from harness.pair.worker import Worker
 
@@ -20,12 +22,16 @@ SERVED_VERSION: Final = "0.5.16"
 BOOTSTRAP_PORT: Final = 8998
 """SGLang's default. Routers pass it on and never call it; the halves meet by room, so nothing listens there."""
 
+FLUSH_PATIENCE_NS: Final = 2_000_000_000
+_FLUSH_EVERY_NS: Final = 2_000_000
+
 
 def worker_application(worker: Worker) -> web.Application:
     facts = _Facts(worker)
     return application(
         [
             web.post("/v1/chat/completions", worker.chat),
+            web.post("/v1/completions", worker.complete),
             web.get("/health", facts.health),
             web.get("/health_generate", facts.health),
             web.get("/server_info", facts.server_info),
@@ -36,6 +42,7 @@ def worker_application(worker: Worker) -> web.Application:
             web.get("/v1/loads", facts.loads),
             web.get("/metrics", facts.metrics),
             web.post("/flush_cache", facts.flush_cache),
+            web.post("/reset_prefix_cache", facts.flush_cache),
         ]
     )
 
@@ -71,12 +78,16 @@ class _Facts:
         return json_answer({"loads": [], "version": SERVED_VERSION})
 
     async def metrics(self, request: web.Request) -> web.Response:
-        return metrics_answer(self._worker.metrics.registry)
+        return metrics_answer(generate_latest(self._worker.metrics.registry))
 
     async def flush_cache(self, request: web.Request) -> web.Response:
-        if self._worker.engine.flush_cache():
-            return web.Response(text="Cache flushed.\n")
-        return error_answer("the cache is in use: requests are running", status=400, kind="BadRequestError")
+        """A client that has its reply may ask while its pages are still being backed up: that is waited for."""
+        clock = WallClock()
+        while not self._worker.engine.flush_cache():
+            if self._worker.metrics.in_flight or clock.now_ns >= FLUSH_PATIENCE_NS:
+                return error_answer("the cache is in use: requests are running", status=400, kind="BadRequestError")
+            await clock.sleep_until(clock.now_ns + _FLUSH_EVERY_NS, (), awake="flush")
+        return web.Response(text="Cache flushed.\n")
 
     def _model_fields(self) -> dict[str, Any]:
         model = self._worker.model

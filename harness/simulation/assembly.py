@@ -127,4 +127,5 @@ def pair_spec(scenario: Scenario) -> PairSpec:
         decode=DecodeSpec(batch_max=engine.decode_batch_max, step_ns=round(engine.decode_step_ms * 1_000_000)),
         decode_tokens=cache.decode_tokens,
         tp=engine.tp,
+        numerics=engine.numerics,
     )

@@ -6,7 +6,8 @@ Owns: the life of one run, also of one that is interrupted. Does not own: server
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +17,7 @@ from harness.config.views import to_dict
 from harness.load.clock import Clock, WallClock
 from harness.load.generator import Generator, LoadOptions, LoadProgress
 from harness.load.workload import Workload, build_workload, refuse_oversized
+from harness.load.workload.digest import requests_digest
 from harness.pair.engines import ModelFacts
 from harness.pair.pair import Pair, PairOptions
 from harness.simulation import provenance
@@ -41,6 +43,15 @@ class MakeTransport(Protocol):
     """Makes a client inside a running loop; `AiohttpTransport` and `OpenAITransport` are such."""
 
     def __call__(self, options: TransportOptions, /, *, now_ns: Callable[[], int]) -> Transport: ...
+
+
+Door = Callable[[Pair], AbstractAsyncContextManager[str]]
+"""Opens a way to a pair that serves, and gives the base URL that the sessions take."""
+
+
+@asynccontextmanager
+async def own_router(pair: Pair) -> AsyncIterator[str]:
+    yield pair.base_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,7 @@ class RunRequest:
     store: parent of the run folder; None keeps nothing (sweeps over hundreds of runs).
     repeat: the command that repeats it. shared: what runs of one process have in common.
     trace: a further sink for the machine's trace. transport: the client that the sessions use.
+    door: what stands between them and the pair: its own router, or somebody else's in front of the same two workers.
     """
 
     scenario: Scenario
@@ -83,6 +95,7 @@ class RunRequest:
     on_progress: Callable[[RunProgress], None] = field(default=lambda _: None)
     transport: MakeTransport = AiohttpTransport
     backend: BackendChoice = field(default_factory=BackendChoice)
+    door: Door = own_router
 
 
 class Simulation:
@@ -138,8 +151,9 @@ class Simulation:
         async with (
             timing_of(assembly.machine) as timing,
             Pair(assembly.pair.prefill, assembly.pair.decode, gate=timing.gate, options=options) as pair,
+            self._request.door(pair) as base_url,
         ):
-            transport = self._request.transport(TransportOptions(pair.base_url), now_ns=lambda: timing.clock.now_ns)
+            transport = self._request.transport(TransportOptions(base_url), now_ns=lambda: timing.clock.now_ns)
             try:
                 self._generator = self._load(transport, timing.clock, context, writer, scenario.engine.max_new_tokens)
                 if self._is_stopped:
@@ -192,6 +206,7 @@ class Simulation:
             exact_replies=True,
             requires_host_tier=scenario.cache.hicache,
             max_tokens=scenario.engine.max_new_tokens,
+            workload_digest=None if request.store is None else requests_digest(self._workload.sessions),
         )
 
     def _finish(self, manifest: RunManifest, writer: RunWriter | None) -> RunResult:

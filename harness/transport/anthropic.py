@@ -40,7 +40,8 @@ class AnthropicEvents:
 
     @staticmethod
     def knows(fields: dict[str, Any]) -> bool:
-        return "choices" not in fields and fields.get("type") in _TYPES
+        kind = fields.get("type")
+        return "choices" not in fields and isinstance(kind, str) and kind in _TYPES
 
     def chunk(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The same event as a chunk; empty where it brings nothing."""
@@ -67,6 +68,31 @@ class AnthropicEvents:
             "prompt_tokens_details": {"cached_tokens": self._usage.get("cache_read_input_tokens")},
         }
         return {**chunk, "usage": named}
+
+
+def is_message(fields: dict[str, Any]) -> bool:
+    """Whether a body that was not streamed is one of Anthropic's."""
+    return fields.get("type") == "message" and "choices" not in fields
+
+
+def whole_message(fields: dict[str, Any]) -> dict[str, Any]:
+    """A message that was not streamed, as a body of the other kind."""
+    content = fields.get("content")
+    blocks = [_object(block) for block in content] if isinstance(content, list) else []
+    usage, reason = _object(fields.get("usage")), fields.get("stop_reason")
+    message = {
+        "content": "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text"),
+        "reasoning_content": "".join(str(block.get("thinking") or "") for block in blocks),
+        "tool_calls": [
+            {"id": block.get("id"), "function": {"name": block.get("name"), "arguments": block.get("input")}}
+            for block in blocks
+            if block.get("type") == "tool_use"
+        ],
+    }
+    named = {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens"),
+             "prompt_tokens_details": {"cached_tokens": usage.get("cache_read_input_tokens")}}  # fmt: skip
+    choice = {"index": 0, "message": message, "finish_reason": _REASONS.get(str(reason), reason)}
+    return {"choices": [choice], "usage": named}
 
 
 def _begun(index: object, block: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ Null and empty never reset anything (Q2, Q3). A name may come in pieces, or afte
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,10 @@ from results.records import ToolCall
 
 @dataclass(slots=True)
 class _Call:
+    """number: counts the calls of one reply."""
+
     index: int | None
+    number: int = 0
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -34,6 +38,9 @@ class _Call:
         return not name or not self.name or name == self.name or not self.arguments
 
     def is_whole(self) -> bool:
+        if not self.arguments[-1:] or not self.arguments[-1].rstrip().endswith("}"):
+            # What ends otherwise need not be read, and may be long.
+            return False
         try:
             orjson.loads("".join(self.arguments))
         except orjson.JSONDecodeError:
@@ -69,6 +76,9 @@ class CallMerger:
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
+        # The latest call of each index and id: a stream may hold very many of them.
+        self._by_index: dict[int, _Call] = {}
+        self._by_id: dict[str, _Call] = {}
 
     def __repr__(self) -> str:
         return f"CallMerger({[(call.index, call.id, call.name) for call in self._calls]})"
@@ -87,8 +97,7 @@ class CallMerger:
         """The `tool_calls` of an answer that was not streamed: each entry is a call of its own."""
         for entry in entries if isinstance(entries, list) else [entries]:
             if isinstance(entry, dict):
-                self._calls.append(_Call(index=None))
-                self._extend(self._calls[-1], _Delta.of(entry))
+                self._extend(self._begin(None), _Delta.of(entry))
 
     def calls(self) -> tuple[ToolCall, ...]:
         return tuple(
@@ -98,14 +107,21 @@ class CallMerger:
 
     def _add_one(self, entry: dict[str, Any], position: int | None) -> None:
         delta = _Delta.of(entry)
-        call = self._call_for(delta, position)
-        if call is None:
-            call = _Call(delta.index)
-            self._calls.append(call)
-        self._extend(call, delta)
+        self._extend(self._call_for(delta, position) or self._begin(delta.index), delta)
+
+    def _begin(self, index: int | None) -> _Call:
+        call = _Call(index, number=len(self._calls))
+        self._calls.append(call)
+        if index is not None:
+            self._by_index[index] = call
+        return call
 
     def _extend(self, call: _Call, delta: _Delta) -> None:
-        call.id = call.id or delta.id
+        if delta.id and not call.id:
+            call.id = delta.id
+            known = self._by_id.get(call.id)
+            if known is None or known.number < call.number:
+                self._by_id[call.id] = call
         if delta.name != call.name:
             call.name += delta.name
         if delta.arguments:
@@ -113,10 +129,10 @@ class CallMerger:
 
     def _call_for(self, delta: _Delta, position: int | None) -> _Call | None:
         if delta.index is not None:
-            call = next((call for call in reversed(self._calls) if call.index == delta.index), None)
+            call = self._by_index.get(delta.index)
             return None if call is None or _starts_anew(call, delta) else call
         if delta.id:
-            known = next((call for call in reversed(self._calls) if call.id == delta.id), None)
+            known = self._by_id.get(delta.id)
             if known is not None:
                 return known
         elif position is not None and position >= len(self._calls):
@@ -149,5 +165,18 @@ def _text(value: object) -> str:
 def _arguments(value: object) -> str:
     if isinstance(value, str):
         return value
+    if value is None:
+        return ""
     # An object instead of its text (Q10).
-    return "" if value is None else orjson.dumps(value).decode()
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        # Half a surrogate pair, a number of more than 64 bits, or hundreds of brackets inside each other.
+        return _odd_arguments(value)
+
+
+def _odd_arguments(value: object) -> str:
+    try:
+        return json.dumps(value, separators=(",", ":"))
+    except RecursionError:
+        return ""

@@ -7,11 +7,12 @@ Floor 5. Source: ours; the fields are what OpenAI-compatible servers have in com
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from harness.transport.errors import EngineError
+from harness.transport.hang_up import HangUp
 from results.records import ToolCall
 
 
@@ -21,6 +22,8 @@ class ChatRequest:
 
     request_id: travels in the body, because routers drop headers; under two names, because sglang-router 0.3.2 drops
         `user` as well and passes on its successor in OpenAI's API.
+    hang_up: when the client is to close the connection without waiting for the end; the reply's error is `HungUp` then.
+    omitted: fields that this server refuses (`accommodating.py`).
     """
 
     request_id: str
@@ -30,6 +33,8 @@ class ChatRequest:
     max_tokens: int | None = None
     stream: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
+    hang_up: HangUp | None = None
+    omitted: frozenset[str] = frozenset()
 
     def fields(self) -> dict[str, Any]:
         """The body, before encoding."""
@@ -41,7 +46,8 @@ class ChatRequest:
         if self.stream:
             fields |= {"stream": True, "stream_options": {"include_usage": True}}
         names = {"user": self.request_id, "safety_identifier": self.request_id}
-        return {**fields, "temperature": 0, **names, **self.extra}
+        whole = {**fields, "temperature": 0, **names, **self.extra}
+        return {name: value for name, value in whole.items() if name not in self.omitted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,7 @@ class TransportOptions:
     """base_url: up to and including `/v1`. Timeouts: None means that there is none.
 
     api_key: never stored anywhere; it goes into one header. use_environment_proxies: off, because a run on loopback
-    must not go through one.
+    must not go through one. on_bytes: told of each piece of an answer's body as it comes; it must be quick.
     """
 
     base_url: str
@@ -112,3 +118,4 @@ class TransportOptions:
     connections_max: int = 0
     keep_raw: bool = True
     use_environment_proxies: bool = False
+    on_bytes: Callable[[bytes], None] | None = None

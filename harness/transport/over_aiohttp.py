@@ -8,6 +8,7 @@ come), facts/real-servers.md section 1 (answers whose length or type is not what
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import aiohttp
 import orjson
@@ -22,6 +23,7 @@ from harness.transport.errors import (
     ErrorMap,
     translated,
 )
+from harness.transport.hang_up import HungUp, Leaving
 from harness.transport.reply import ReplyBuilder
 from harness.transport.retry_after import retry_after_s
 
@@ -45,6 +47,7 @@ class AiohttpTransport:
             ),
             read_bufsize=READ_BUFFER_BYTES,
             trust_env=options.use_environment_proxies,
+            trace_configs=[_telling_when_sent()],
         )
 
     def __repr__(self) -> str:
@@ -57,21 +60,23 @@ class AiohttpTransport:
         body = orjson.dumps(request.fields())
         builder = ReplyBuilder(status=None, keep_raw=self._options.keep_raw)
         try:
-            with translated(self._errors):
-                async with self._session.post(self._url, data=bulk_body(body)) as response:
-                    builder = ReplyBuilder(status=response.status, keep_raw=self._options.keep_raw)
-                    await self._read(response, builder)
+            async with Leaving(request.hang_up) as leaving:
+                with translated(self._errors):
+                    asked = self._session.post(self._url, data=bulk_body(body), trace_request_ctx=leaving)
+                    async with asked as response:
+                        builder = ReplyBuilder(status=response.status, keep_raw=self._options.keep_raw)
+                        await self._read(response, builder, leaving)
         except EngineError as problem:
             builder.fail(problem)
         return builder.reply(end_ns=self._now_ns())
 
-    async def _read(self, response: aiohttp.ClientResponse, builder: ReplyBuilder) -> None:
+    async def _read(self, response: aiohttp.ClientResponse, builder: ReplyBuilder, leaving: Leaving) -> None:
         if not 200 <= response.status < 300:
             builder.refused(
                 await self._whole(response), retry_after_s=retry_after_s(response.headers.get("Retry-After"))
             )
         elif response.content_type == "text/event-stream":
-            await self._stream(response, builder)
+            await self._stream(response, builder, leaving)
         else:
             raw = await self._whole(response)
             if raw.lstrip().startswith((b"data:", b"event:", b":")):
@@ -80,12 +85,17 @@ class AiohttpTransport:
             else:
                 builder.body(raw, now_ns=self._now_ns())
 
-    async def _stream(self, response: aiohttp.ClientResponse, builder: ReplyBuilder) -> None:
+    async def _stream(self, response: aiohttp.ClientResponse, builder: ReplyBuilder, leaving: Leaving) -> None:
         broken_by: EngineError | None = None
         try:
             with translated(self._errors):
                 async for chunk in response.content.iter_any():
+                    if self._options.on_bytes is not None:
+                        self._options.on_bytes(chunk)
                     builder.feed(chunk, now_ns=self._now_ns())
+                    leaving.text_came(builder.text_count)
+        except HungUp:
+            raise
         except EngineError as problem:
             broken_by = problem
         builder.end(now_ns=self._now_ns(), broken_by=broken_by)
@@ -100,6 +110,17 @@ class AiohttpTransport:
             if not pieces:
                 raise
         return b"".join(pieces)
+
+
+def _telling_when_sent() -> aiohttp.TraceConfig:
+    """Time for hanging up counts from here: connecting is no phase of an answer."""
+
+    async def on_sent(_: object, trace: SimpleNamespace, __: object) -> None:
+        trace.trace_request_ctx.was_sent()
+
+    config = aiohttp.TraceConfig()
+    config.on_request_chunk_sent.append(on_sent)
+    return config
 
 
 def _error_map(url: str, options: TransportOptions) -> ErrorMap:

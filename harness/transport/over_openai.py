@@ -9,8 +9,10 @@ Floor 5. Source: the package's own behaviour; facts/loadgen.md (ten to seventy t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -23,11 +25,17 @@ from harness.transport.errors import (
     ErrorMap,
     translated,
 )
+from harness.transport.hang_up import HungUp, Leaving
+from harness.transport.payload import error_message, payload
 from harness.transport.reply import ReplyBuilder
 from harness.transport.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+
+_WRITTEN: Final = "http11.send_request_body.complete"
+"""What the package's transport says when a request has gone out."""
 
 
 class OpenAITransport:
@@ -36,7 +44,8 @@ class OpenAITransport:
     def __init__(self, options: TransportOptions, *, now_ns: Callable[[], int]) -> None:
         self._options = options
         self._now_ns = now_ns
-        self._client = _client(options)
+        self._leaving: dict[asyncio.Task[Any] | None, Leaving] = {}
+        self._client = _client(options, self._leaving)
         self._errors = _error_map(options)
 
     def __repr__(self) -> str:
@@ -48,32 +57,49 @@ class OpenAITransport:
     async def chat(self, request: ChatRequest) -> Reply:
         builder = ReplyBuilder(status=None, keep_raw=self._options.keep_raw)
         try:
-            with translated(self._errors):
-                answer = await self._create(request)
-                # The package raises for any other status.
-                builder = ReplyBuilder(status=200, keep_raw=self._options.keep_raw)
-                if request.stream:
-                    await self._stream(answer, builder)
-                else:
-                    builder.body(answer.to_json(indent=None).encode(), now_ns=self._now_ns())
+            async with Leaving(request.hang_up) as leaving:
+                with translated(self._errors), self._watched(leaving):
+                    answer = await self._create(request)
+                    # The package raises for any other status.
+                    builder = ReplyBuilder(status=200, keep_raw=self._options.keep_raw)
+                    if request.stream:
+                        await self._stream(answer, builder, leaving)
+                    else:
+                        builder.body(answer.to_json(indent=None).encode(), now_ns=self._now_ns())
         except EngineError as problem:
             if isinstance(problem, EngineProtocolError) and problem.fault == "http_status":
                 builder = ReplyBuilder(status=problem.status, keep_raw=self._options.keep_raw)
             builder.fail(problem)
         return builder.reply(end_ns=self._now_ns())
 
+    @contextmanager
+    def _watched(self, leaving: Leaving) -> Iterator[None]:
+        task = asyncio.current_task()
+        self._leaving[task] = leaving
+        try:
+            yield
+        finally:
+            del self._leaving[task]
+
     async def _create(self, request: ChatRequest) -> Any:
         fields: dict[str, Any] = {key: value for key, value in request.fields().items() if key not in request.extra}
         # What the package has no parameter for goes into the body as it is.
         return await self._client.chat.completions.create(**fields, extra_body=dict(request.extra))
 
-    async def _stream(self, answer: Any, builder: ReplyBuilder) -> None:
+    async def _stream(self, answer: Any, builder: ReplyBuilder, leaving: Leaving) -> None:
         broken_by: EngineError | None = None
         try:
             with translated(self._errors):
                 async for chunk in answer:
                     event = orjson.dumps(chunk.to_dict(mode="json", exclude_unset=True))
+                    if self._options.on_bytes is not None:
+                        self._options.on_bytes(event)
                     builder.feed(b"data: " + event + b"\n\n", now_ns=self._now_ns())
+                    leaving.text_came(builder.text_count)
+        except HungUp:
+            # The package closes a stream that has ended, not one that is left.
+            await answer.close()
+            raise
         except EngineError as problem:
             broken_by = problem
             if isinstance(problem, EngineProtocolError):
@@ -81,10 +107,18 @@ class OpenAITransport:
         builder.end(now_ns=self._now_ns(), broken_by=broken_by, sees_done=False)
 
 
-def _client(options: TransportOptions) -> AsyncOpenAI:
+def _client(options: TransportOptions, leaving: Mapping[asyncio.Task[Any] | None, Leaving]) -> AsyncOpenAI:
+    """leaving: of each task that sends a request; told when that has been written."""
     # Imported late: the package takes a second to load, and most runs never use it.
     import httpx2
     import openai
+
+    async def trace(event: str, _: object) -> None:
+        if event == _WRITTEN and (of_task := leaving.get(asyncio.current_task())) is not None:
+            of_task.was_sent()
+
+    async def traced(request: httpx2.Request) -> None:
+        request.extensions = {**request.extensions, "trace": trace}
 
     return openai.AsyncOpenAI(
         base_url=options.base_url,
@@ -94,6 +128,7 @@ def _client(options: TransportOptions) -> AsyncOpenAI:
         timeout=httpx2.Timeout(options.read_timeout_s, connect=options.connect_timeout_s),
         http_client=openai.DefaultAsyncHttpxClient(
             trust_env=options.use_environment_proxies,
+            event_hooks={"request": [traced]},
             limits=httpx2.Limits(max_connections=options.connections_max or None),
         ),
     )
@@ -108,9 +143,10 @@ def _error_map(options: TransportOptions) -> ErrorMap:
     def refused(problem: BaseException) -> EngineError:
         assert isinstance(problem, openai.APIStatusError)
         wait_s = retry_after_s(problem.response.headers.get("Retry-After"))
-        return EngineProtocolError(
-            "http_status", status=problem.status_code, detail=problem.message, retry_after_s=wait_s
-        )
+        # The package's own message leaves out what is not where OpenAI puts it.
+        raw = problem.response.content
+        detail = error_message(payload(raw)[0], raw) or problem.message
+        return EngineProtocolError("http_status", status=problem.status_code, detail=detail, retry_after_s=wait_s)
 
     def timeout(problem: BaseException) -> EngineError:
         if isinstance(problem.__cause__, httpx2.ConnectTimeout):

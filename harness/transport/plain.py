@@ -49,7 +49,7 @@ def plain_text(data: bytes) -> Plain | None:
     """None where the event is anything else than one piece of content."""
     try:
         chunk = _CHUNKS.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     text = chunk.choices[0].delta.content
     return Plain(text, chunk.kvrace) if text else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.transport.anthropic import AnthropicEvents
+from harness.transport.anthropic import AnthropicEvents, is_message, whole_message
 from harness.transport.calls import CallMerger
 from harness.transport.contract import Reply, ReplyUsage, Stamps
 from harness.transport.errors import EngineError, EngineProtocolError, EngineTimeout
@@ -49,6 +49,11 @@ class ReplyBuilder:
 
     def __repr__(self) -> str:
         return f"ReplyBuilder(status={self._status}, finish={self._finish_reason}, error={self._error})"
+
+    @property
+    def text_count(self) -> int:
+        """Pieces of text so far."""
+        return len(self._text_ns)
 
     def feed(self, chunk: bytes, *, now_ns: int) -> None:
         """Bytes of an event stream."""
@@ -101,6 +106,8 @@ class ReplyBuilder:
             # Some gateways wrap the answer (Q33).
             self.note("wrapped")
             fields = fields["data"]
+        if isinstance(fields, dict) and is_message(fields):
+            fields = whole_message(fields)
         if isinstance(fields, dict):
             self._fields(fields, now_ns, is_whole=True)
         else:
@@ -205,7 +212,8 @@ class ReplyBuilder:
                 self._fail(EngineProtocolError("aborted", status=self._status, detail=f"finish_reason '{reason}'"))
         delta = choice.get("message") if is_whole else choice.get("delta") or choice.get("message")
         if not isinstance(delta, dict):
-            return False
+            # Completions of a plain prompt have no message.
+            delta = {"content": choice.get("text")}
         content = _content(delta.get("content"))
         # One of two names, depending on the server (Q17); where both are given they are the same text.
         reasoning = _content(delta.get("reasoning_content")) or _content(delta.get("reasoning"))

@@ -64,6 +64,11 @@ class Conclusion:
     sentence: str
 
 
+def are_judged(judged: int, begun: int) -> bool:
+    """Whether enough sessions of an arm were judged for its rate to mean anything: half of those that it began."""
+    return judged > 0 and 2 * judged >= begun
+
+
 def outcome_of(name: str, toggles: Sequence[str], record: MatrixRecord, failures: Mapping[str, str]) -> ArmOutcome:
     """The effect of one arm, seen beside the base."""
 
@@ -77,7 +82,7 @@ def outcome_of(name: str, toggles: Sequence[str], record: MatrixRecord, failures
         return outcome(Effect.NOT_RUN, "not run")
     against = next((one for one in record.comparisons if one.first == name), None)
     rate = f"{arm.sessions_corrupted:,} of {arm.sessions_judged:,} sessions in {arm.seeds} blocks"
-    if 2 * arm.sessions_judged < arm.sessions:
+    if not are_judged(arm.sessions_judged, arm.sessions):
         # Not the arm's verdict: that a toggle leaves the path unused is what it is for.
         return outcome(Effect.UNKNOWN, f"{rate}, fewer than half of those it began: {arm.verdict_reason}")
     return outcome(_effect(arm, against), rate + _tested(against))

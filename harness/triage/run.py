@@ -19,10 +19,11 @@ from harness.live.target import Target
 from harness.simulation import provenance
 from harness.simulation.run import RunProgress
 from harness.triage.command import ServerCommand, changes_nothing, command_of
+from harness.triage.conclusion import are_judged
 from harness.triage.fewest import fewest
 from harness.triage.plan import AGAIN, ALL, BASE, TriagePlan
 from harness.triage.server import Server, free_port
-from kernels.errors import ConfigError, KVRaceError
+from kernels.errors import KVRaceError
 from results.layout import new_run_folder
 from results.matrix.folder import RUNS
 
@@ -112,11 +113,12 @@ class TriageRun:
         return joined if len(joined) <= _NAME_CHARACTERS else f"{len(part)}-toggles-{len(self.arms)}"
 
     def _is_clean(self, name: str, toggles: tuple[str, ...], watcher: Watcher) -> bool:
-        """Whether an arm was run as planned, and no session of it was corrupted."""
+        """Whether an arm was run as planned and could be judged, and no session of it was corrupted."""
         if name not in self.arms:
             self._arm(name, toggles, watcher)
-        blocks = [one for one in self.done if one.arm == name]
-        return len(blocks) == self.plan.stress.blocks and not self.corrupted(name)
+        blocks = [one.result.summary for one in self.done if one.arm == name]
+        is_judged = are_judged(sum(one.sessions_judged for one in blocks), sum(one.sessions for one in blocks))
+        return len(blocks) == self.plan.stress.blocks and is_judged and not self.corrupted(name)
 
     def _arm(self, name: str, toggles: tuple[str, ...], watcher: Watcher) -> None:
         if self.is_interrupted:
@@ -133,9 +135,8 @@ class TriageRun:
             with server:
                 if not self.is_interrupted:
                     self._blocks(name, command, watcher)
-        except ConfigError:
-            raise
         except KVRaceError as problem:
+            # Whatever is wrong with one toggle, what the arms before it have shown is kept.
             if name == BASE:
                 raise
             self.failures[name] = str(problem)
@@ -151,9 +152,9 @@ class TriageRun:
         for block in range(-self.plan.stress.warm_blocks, self.plan.stress.blocks):
             if self.is_interrupted or self._has_answered(name):
                 return
-            # The same seed in every arm: the same sessions.
-            seed = request.seed + block % (self.plan.stress.blocks + self.plan.stress.warm_blocks)
-            own = replace(request, seed=seed, store=request.store if block >= 0 else None)
+            # The same number in every arm: the same sessions. Those of warm-ups come behind all others.
+            number = block % (self.plan.stress.blocks + self.plan.stress.warm_blocks)
+            own = replace(request.in_block(number), store=request.store if block >= 0 else None)
             result = self._block(own, watcher)
             if block >= 0:
                 self.done.append(ArmBlock(name, block, result))

@@ -13,6 +13,7 @@ import numpy as np
 from kernels.engine.bootstrap import Rendezvous
 from kernels.engine.evidence import RequestEvidence
 from kernels.engine.prompt import Prompt
+from kernels.engine.recall.scores import TokenScores
 from kernels.engine.request import GenerateRequest, TokenSink
 from kernels.hicache.lease import Lease
 from kernels.substrate.contract import PageIds, Versions
@@ -24,6 +25,7 @@ class PrefillJob:
 
     computed_tokens: tokens whose pages are cached or computed; the next chunk begins there.
     versions: [n] of the pages that this request has computed so far, in token order, from `first_own_page` on.
+    first_scores: of the reply's first token, once it is known and where it was asked for.
     """
 
     request: GenerateRequest
@@ -34,6 +36,7 @@ class PrefillJob:
     lease: Lease | None = None
     computed_tokens: int = 0
     cached_tokens: int = 0
+    first_scores: TokenScores | None = None
     is_aborted: bool = False
 
     @property

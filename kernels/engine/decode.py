@@ -23,8 +23,8 @@ from kernels.engine.handoff import MetadataRows
 from kernels.engine.intake import Intake
 from kernels.engine.ledger import ContentLedger
 from kernels.engine.prompt import Prompt, PromptReader
-from kernels.engine.readout import Readout
-from kernels.engine.request import FinishReason, GenerateRequest, TokenSink, Usage
+from kernels.engine.readout import DecodeStart, Readout
+from kernels.engine.request import FinishReason, GenerateRequest, Scores, TokenSink, Usage
 from kernels.engine.spec import DecodeSpec
 from kernels.hicache.allocator import PageAllocator
 from kernels.hicache.geometry import WINDOW_POOLS, Geometry
@@ -50,7 +50,10 @@ JOIN_NS = 1_000
 
 @dataclass(slots=True, eq=False)
 class DecodeJob:
-    """One request in the decode engine. reply: its tokens as bytes, known when it joins; `given` of them are out."""
+    """One request in the decode engine. reply: its tokens as bytes, known when it joins; `given` of them are out.
+
+    scores: of those tokens, or nothing where the request did not ask.
+    """
 
     request: GenerateRequest
     sink: TokenSink
@@ -59,6 +62,7 @@ class DecodeJob:
     evidence: RequestEvidence
     pages: PageIds | None = None
     reply: list[bytes] = field(default_factory=list)
+    scores: tuple[Scores, ...] = ()
     reason: FinishReason = "stop"
     given: int = 0
     is_aborted: bool = False
@@ -131,6 +135,11 @@ class DecodeEngine:
                 job.is_aborted = True
                 job.meeting.cancelled = True
         self._bootstrap.changed()
+
+    @property
+    def running_requests(self) -> int:
+        """Requests in the batch of the next step."""
+        return len(self._running)
 
     def flush_cache(self) -> bool:
         """Nothing is cached here; False while requests are running."""
@@ -216,8 +225,15 @@ class DecodeEngine:
         room, first_token = self._ledger.row(int(seen[0].tail[0, 0]))
         assert room == job.meeting.room, f"metadata row of room {room} reached room {job.meeting.room}"
         job.evidence.decode_stale_reads += sum(int(view.stale.sum()) for view in seen)
-        reply = self._readout.reply(job.prompt, first_token, seen[1].tail[0], job.request.max_new_tokens)
-        job.reply, job.reason = list(reply.pieces), reply.reason
+        begun = DecodeStart(
+            first_token,
+            job.meeting.first_scores,
+            job.request.max_new_tokens,
+            job.request.best_count,
+            len(self._running),
+        )
+        reply = self._readout.reply(job.prompt, begun, seen[1].tail[0])
+        job.reply, job.reason, job.scores = list(reply.pieces), reply.reason, reply.scores
         job.evidence.poisoned_reads = max(job.evidence.poisoned_reads, reply.poisoned_reads)
 
     def _regions(self, pools: TierPools, jobs: Sequence[DecodeJob]) -> list[Region]:
@@ -249,7 +265,8 @@ class DecodeEngine:
         self.steps += 1
         for job in list(self._running):
             if not job.is_aborted and job.given < len(job.reply):
-                job.sink.on_text(job.reply[job.given], self._machine.now_ns)
+                scores = job.scores[job.given] if job.scores else None
+                job.sink.on_text(job.reply[job.given], self._machine.now_ns, scores)
                 job.given += 1
             if job.is_aborted or job.given == len(job.reply):
                 self._running.remove(job)

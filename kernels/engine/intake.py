@@ -33,7 +33,11 @@ class Intake:
         Args: reply_tokens: room that the reply needs in this pool.
         """
         try:
-            prompt = self.reader.read(request.messages, request.tools)
+            prompt = (
+                self.reader.read(request.messages, request.tools)
+                if request.raw_prompt is None
+                else self.reader.continued(request.raw_prompt)
+            )
         except MessageError as unreadable:
             sink.on_finish("error", Usage(0, 0, 0), now_ns, str(unreadable))
             self.bootstrap.give_up(meeting, str(unreadable))

@@ -17,6 +17,7 @@ from kernels.engine.evidence import RequestEvidence
 from kernels.engine.forward import RankForward
 from kernels.engine.handoff import Handoff, MetadataRows
 from kernels.engine.ledger import ContentLedger
+from kernels.engine.numerics import Numerics
 from kernels.engine.prefill import PrefillEngine
 from kernels.engine.readout import Readout
 from kernels.engine.shared import SharedModel
@@ -45,6 +46,7 @@ class PairSpec:
     decode_tokens: int
     tp: int = 1
     share: LayerShare = field(default_factory=LayerShare)
+    numerics: Numerics = "exact"
 
 
 class ServingPair:
@@ -82,7 +84,7 @@ class ServingPair:
         rows = MetadataRows(machine, METADATA_ROWS, decode_device=spec.tp)
         reader = shared.reader
         ledger = ContentLedger(shared.shelf(spec.cache.formats.index_k))
-        readout = Readout(geometry, ledger, reader, shared.model(geometry), shared.memos(geometry))
+        readout = Readout(geometry, ledger, reader, shared.model(geometry), shared.memos(geometry), spec.numerics)
         self._handoff = Handoff(
             machine, geometry, [rank.device for rank in cache.ranks], decode_pools, handoff_streams, rows
         )
@@ -118,6 +120,11 @@ class ServingPair:
     def evidence(self, request_id: str) -> RequestEvidence | None:
         """What the machine knows about a request, for as long as the pair lives."""
         return self._evidence.get(request_id)
+
+    def host_hit_tokens(self, request_id: str) -> int:
+        """Of a request's prompt, what came back from the host tier; 0 for a request that is not known."""
+        evidence = self._evidence.get(request_id)
+        return 0 if evidence is None else evidence.host_hit_tokens
 
     def counters(self) -> Mapping[str, int]:
         """The cache's statistics and the engines' own counts."""

@@ -126,6 +126,11 @@ class PrefillEngine:
                 job.meeting.cancelled = True
         self._bootstrap.changed()
 
+    @property
+    def running_requests(self) -> int:
+        """Requests in the forward that is being computed."""
+        return len(self._computing.extends) if self._computing is not None else 0
+
     def flush_cache(self) -> bool:
         """Forget all cached pages; False, and nothing done, while a request or a transfer is in the way."""
         return len(self._batcher) == 0 and self._computing is None and not self._sending and self.cache.flush()
@@ -245,7 +250,7 @@ class PrefillEngine:
             self._finish(job, "abort")
             return
         assert first_token is not None
-        job.meeting.first_token = first_token
+        job.meeting.first_token, job.meeting.first_scores = first_token, job.first_scores
         pages: PageIds = job.lease.pages
         version = self._ledger.write_row(job.meeting.room, first_token)
         self._handoff.send(job.meeting, pages, version)

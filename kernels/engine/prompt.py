@@ -18,7 +18,7 @@ from kernels.engine.recall.grammar import Carry, Fact, Reference
 from kernels.engine.recall.hashing import Words
 from kernels.engine.recall.shape import PAGE_TOKENS
 from kernels.engine.tokenizer import TokenIds, Tokenizer
-from kernels.engine.tokenizer_chat import ChatTemplate, SegmentCache
+from kernels.engine.tokenizer_chat import ChatTemplate, RenderedChat, SegmentCache
 from kernels.engine.vocabulary import build_vocabulary
 
 _KEY_BYTES = 8
@@ -53,7 +53,9 @@ class PromptReader:
 
     def read(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Prompt:
         """The prompt of a request. Raises: MessageError for messages that cannot be rendered."""
-        chat = self._template.render(messages, tools)
+        return self._prompt(self._template.render(messages, tools))
+
+    def _prompt(self, chat: RenderedChat) -> Prompt:
         digest = b"".join(segment.digest for segment in chat.segments)
         prompt = self._prompts.get(digest)
         if prompt is None:
@@ -62,6 +64,10 @@ class PromptReader:
             if len(self._prompts) > self._prompt_count_max:
                 self._prompts.popitem(last=False)
         return prompt
+
+    def continued(self, raw: str | Sequence[int]) -> Prompt:
+        """The prompt that is this text, or these tokens, and nothing around it: no roles, no tools."""
+        return self._prompt(self._template.raw(raw))
 
     def count_tokens(self, text: str) -> int:
         """Length of a text in the model's tokens."""

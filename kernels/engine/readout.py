@@ -19,6 +19,7 @@ import numpy as np
 from kernels.engine.batch import Batch, Extend
 from kernels.engine.forward import Readings
 from kernels.engine.ledger import ContentLedger
+from kernels.engine.numerics import Numerics, rounded
 from kernels.engine.pages_read import Context, PagesRead, Seen, Seens, window_begin
 from kernels.engine.prompt import Prompt, PromptReader
 from kernels.engine.recall.content import PageContent
@@ -31,9 +32,10 @@ from kernels.engine.recall.memo import Memo
 from kernels.engine.recall.model import RecallModel
 from kernels.engine.recall.queries import queries_at
 from kernels.engine.recall.reading import Reading
-from kernels.engine.recall.recall import logits_of, recall_tokens
+from kernels.engine.recall.recall import logits_of, recall_scores, recall_tokens
+from kernels.engine.recall.scores import TokenScores
 from kernels.engine.recall.shape import EMBEDDING_DIM, PAGE_TOKENS
-from kernels.engine.request import FinishReason
+from kernels.engine.request import Candidate, FinishReason, Scores
 from kernels.hicache.geometry import WINDOW_POOLS, Geometry, PoolKind
 from kernels.substrate.contract import Versions
 
@@ -50,24 +52,50 @@ class ReplyMemos:
 
 @dataclass(frozen=True, slots=True)
 class DecodedReply:
-    """pieces: each token's bytes, without the one that ended the reply. reason: `stop`, or `length` at the limit."""
+    """pieces: each token's bytes, without the one that ended the reply. reason: `stop`, or `length` at the limit.
+
+    scores: one for each piece, or nothing where nobody asked.
+    """
 
     pieces: tuple[bytes, ...]
     reason: FinishReason
     poisoned_reads: int
+    scores: tuple[Scores, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeStart:
+    """What a reply is written from, beside its prompt's pages.
+
+    first_token, first_scores: as the prefill engine recalled them. batch: requests that decode together, this one
+    among them. best_count: as in `GenerateRequest`.
+    """
+
+    first_token: int
+    first_scores: TokenScores | None
+    max_new_tokens: int
+    best_count: int | None
+    batch: int
 
 
 class Readout:
     """Evaluates the model for the engines."""
 
     def __init__(
-        self, geometry: Geometry, ledger: ContentLedger, reader: PromptReader, model: RecallModel, memos: ReplyMemos
+        self,
+        geometry: Geometry,
+        ledger: ContentLedger,
+        reader: PromptReader,
+        model: RecallModel,
+        memos: ReplyMemos,
+        numerics: Numerics = "exact",
     ) -> None:
         self._geometry = geometry
         self._ledger = ledger
         self._reader = reader
         self._model = model
         self._memos = memos
+        self._numerics = numerics
         self._pages = PagesRead(geometry, ledger)
         self._scanner = Scanner()
         self._indexed = geometry.layers_with("index_k")
@@ -88,9 +116,12 @@ class Readout:
         position = len(extend.job.prompt.tokens)
         context = Context(contents, window_begin(position), stale)
         extend.job.evidence.poisoned_reads += context.poisoned_reads
+        best_count = extend.job.request.best_count
+        if best_count is not None:
+            extend.job.first_scores = self._first_scores(extend.job.prompt, context, position, best_count)
         return self._first_token(extend.job.prompt, context, position)
 
-    def reply(self, prompt: Prompt, first_token: int, versions: Versions, max_new_tokens: int) -> DecodedReply:
+    def reply(self, prompt: Prompt, begun: DecodeStart, versions: Versions) -> DecodedReply:
         """Write the reply that follows the hand-off.
 
         Args: versions: [n] int64, what the first step read of the prompt's pages; all layers read the same.
@@ -99,10 +130,25 @@ class Readout:
         context = Context(self._ledger.contents(versions), window_begin(position), {})
         reading = self._pages.reading(context)
         start = ReplyStart(self._state(prompt, reading, position), position, prompt.carry)
-        reply = generate(self._model, self._scanner, reading, start, first_token, max_new_tokens, self._memos.replies)
+        limit = begun.max_new_tokens
+        reply = generate(
+            self._model, self._scanner, reading, start, begun.first_token, limit, self._memos.replies, begun.best_count
+        )
         tokens = reply.tokens[:-1] if reply.is_stopped else reply.tokens
+        scores = () if begun.first_scores is None else (begun.first_scores, *reply.scores)[: len(tokens)]
+        is_whole = reply.is_stopped
+        if self._numerics == "bf16":
+            moved = rounded(tokens, scores, state=start.state, batch=begun.batch)
+            tokens, scores = moved.tokens[:limit], moved.scores[:limit]
+            is_whole = is_whole and len(moved.tokens) <= limit
         pieces = tuple(self._reader.text_of(token) for token in tokens)
-        return DecodedReply(pieces, "stop" if reply.is_stopped else "length", context.poisoned_reads)
+        reason: FinishReason = "stop" if is_whole else "length"
+        return DecodedReply(pieces, reason, context.poisoned_reads, tuple(map(self._told, scores)))
+
+    def _told(self, scores: TokenScores) -> Scores:
+        """With each token's bytes."""
+        best = tuple(Candidate(token, self._reader.text_of(token), logprob) for token, logprob in scores.best)
+        return Scores(Candidate(scores.token, self._reader.text_of(scores.token), scores.logprob), best)
 
     def _stale(self, batch: Batch, index: int, readings: Sequence[Readings]) -> Seens:
         """Views in which this extend saw something stale; the worst rank's where several did."""
@@ -131,6 +177,12 @@ class Readout:
         if reading.identity is not None:
             self._memos.first_tokens.put(key, token)
         return token
+
+    def _first_scores(self, prompt: Prompt, context: Context, position: int, best_count: int) -> TokenScores:
+        """The scores of that token; nothing is remembered, because few ask."""
+        reading = self._pages.reading(context)
+        query = queries_at(state_context(self._state(prompt, reading, position)), position)
+        return recall_scores(self._model, reading, query, best_count)[0]
 
     def _state(self, prompt: Prompt, reading: Reading, position: int) -> int:
         """The state in front of the reply: recalls the reference's anchor, where it has one."""

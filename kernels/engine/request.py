@@ -14,6 +14,23 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """A token that could stand in a place. text: its bytes; a character may be cut at either end."""
+
+    token: int
+    text: bytes
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The token of a place, and the best few of that place, most probable first."""
+
+    chosen: Candidate
+    best: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GenerateRequest:
     """One half of a request: the prefill and the decode engine get equal ones, apart from `order`.
 
@@ -21,6 +38,8 @@ class GenerateRequest:
     order: the deterministic place among requests that arrive at the same instant, (session, turn, ...) as a rule.
     room: the bootstrap room where the two halves meet.
     temperature, top_p, seed: accepted and ignored, the model is greedy.
+    raw_prompt: a text, or token ids, to be continued as it is; the messages and tools are then none.
+    best_count: how many rivals of each token are to be told with its log-probability; None: no log-probabilities.
     """
 
     request_id: str
@@ -32,6 +51,8 @@ class GenerateRequest:
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None
+    raw_prompt: str | tuple[int, ...] | None = None
+    best_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +67,8 @@ class Usage:
 class TokenSink(Protocol):
     """Takes what an engine produces for one request, in virtual-time order. It must not call the engine back."""
 
-    def on_text(self, text: bytes, t_ns: int) -> None:
-        """The bytes of one token; a character may be cut anywhere."""
+    def on_text(self, text: bytes, t_ns: int, scores: Scores | None = None) -> None:
+        """The bytes of one token; a character may be cut anywhere. scores: where the request asked for them."""
 
     def on_finish(self, reason: FinishReason, usage: Usage, t_ns: int, message: str = "") -> None:
         """Nothing follows. `message` is a sentence for the client, asked for with `error` and `abort`."""

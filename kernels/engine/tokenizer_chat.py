@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from kernels.engine.tokenizer import TokenIds, Tokenizer
-from kernels.engine.vocabulary import ASSISTANT, END, NEWLINE, SYSTEM, TOOL, USER
+from kernels.engine.vocabulary import ASSISTANT, END, NEWLINE, SYSTEM, TOOL, USER, VOCABULARY_SIZE
 from kernels.errors import KVRaceError
 
 Message = Mapping[str, Any]
@@ -122,6 +122,12 @@ class ChatTemplate:
         """
         segments = [self._segment(role, text) for role, text in _texts(messages, tools)]
         return RenderedChat((*segments, self._opened_reply))
+
+    def raw(self, prompt: str | Sequence[int]) -> RenderedChat:
+        """A prompt without roles, which the reply continues: a text, or ids. There must be at least one token."""
+        ids = self._tokenizer.encode(prompt).tolist() if isinstance(prompt, str) else list(prompt)
+        assert ids and min(ids) >= 0 and max(ids) < VOCABULARY_SIZE, f"no prompt, or an id of no token: {ids[:8]}"
+        return RenderedChat((_segment(ids),))
 
     def _segment(self, role: int, text: str) -> Segment:
         found = self._cache.get((role, text))

@@ -39,6 +39,8 @@ def blame_of(reply: Reply, kind: Kind) -> Blame:
     unseen = _tokens_unseen(reply, raw)
     if unseen is not None:
         return Blame(Side.PARSER, unseen)
+    if reply.turn.expected is None:
+        return Blame(Side.UNDECIDED, "nobody knows the right answer, so what was lost or invented cannot be told")
     invented = _invented_word(reply, raw)
     if invented is not None:
         return Blame(Side.ENGINE, f"'{invented}' is in no part of the planted call, and a parser invents no words")
@@ -49,6 +51,8 @@ def blame_of(reply: Reply, kind: Kind) -> Blame:
 
 def _planted_channel(reply: Reply, raw: RawReply) -> str | None:
     expected = reply.turn.expected
+    if expected is None:
+        return None
     if planted_in(raw.content, expected) is not None:
         return "content"
     return "reasoning" if planted_in(raw.reasoning, expected) is not None else None

@@ -39,7 +39,8 @@ class JudgeContext:
     schemas: (group or None for every group, tool name) -> compiled schema.
     planted: canonical call -> (session, turn) of each turn that asked for it.
     scripts: session -> scripts of its prompts; `tool_scripts` are those of the tools' own texts.
-    tool_marks: control tokens and tags that the tools' own texts speak of.
+    tool_marks: control tokens and tags that the tools' own texts speak of; `marks`: session -> those of its prompts,
+    and broken characters in them.
     ended_ns: when each reply that came to its end did so, in order.
     exact_replies: the model is constructed: any other reply than the planted call is wrong, whatever it says.
     """
@@ -50,9 +51,14 @@ class JudgeContext:
     scripts: Mapping[int, frozenset[str]]
     tool_scripts: frozenset[str]
     tool_marks: frozenset[str]
+    marks: Mapping[int, frozenset[str]]
     ended_ns: tuple[int, ...]
     exact_replies: bool
     max_tokens: int | None
+
+    def is_in_prompts(self, mark: str, session: int) -> bool:
+        """Whether the session's own prompts or tools hold it, so that a sound reply may repeat it."""
+        return mark in self.tool_marks or mark in self.marks.get(session, ())
 
     def schema(self, group: int, name: str) -> jsonschema_rs.Validator | None:
         return self.schemas.get((group, name)) or self.schemas.get((None, name))
@@ -62,7 +68,7 @@ def judge_context(
     *,
     tools: Iterable[ToolSchema],
     sessions: Iterable[SessionRecord],
-    planted: Iterable[tuple[int, int, ExpectedCall]] = (),
+    planted: Iterable[tuple[int, int, ExpectedCall | None]] = (),
     ended_ns: Iterable[int] = (),
     exact_replies: bool = False,
     max_tokens: int | None = None,
@@ -70,14 +76,16 @@ def judge_context(
     """Prepare what the oracles need.
 
     Args:
-        planted: (session, turn, call) of the turns that are known; used to name where a wrong call came from.
+        planted: (session, turn, call) of the turns that are known; used to name where a wrong call came from. None is
+            left out: nobody knows that turn's answer.
         ended_ns: of the turns that are known; used to tell a request that hangs from a server that does.
     Raises: ConfigError for a tool whose schema is no JSON Schema, or a secret too short to prove anything.
     """
     tools, sessions = tuple(tools), tuple(sessions)
     calls: dict[bytes, list[PlantedAt]] = defaultdict(list)
     for session, turn, call in planted:
-        calls[canonical_call(call.name, call.arguments)].append((session, turn))
+        if call is not None:
+            calls[canonical_call(call.name, call.arguments)].append((session, turn))
     texts = tuple(text for tool in tools for text in (tool.name, tool.description, str(tool.parameters)))
     return JudgeContext(
         schemas=_schemas(tools),
@@ -86,6 +94,7 @@ def judge_context(
         scripts={session.session: frozenset(session.scripts) for session in sessions},
         tool_scripts=frozenset((LATIN,)).union(*map(scripts_of, texts)),
         tool_marks=frozenset[str]().union(*map(all_marks, texts)),
+        marks={session.session: frozenset(session.marks) for session in sessions if session.marks},
         ended_ns=tuple(sorted(ended_ns)),
         exact_replies=exact_replies,
         max_tokens=max_tokens,

@@ -51,7 +51,7 @@ def _is_excused(mark: Mark, text: str, reply: Reply, context: JudgeContext) -> b
     call = reply.text_call
     if call is not None and mark.text in _OF_A_CALL:
         return call.begin <= mark.begin and not text[call.end : mark.begin].strip()
-    return mark.text in context.tool_marks or mark.text in reply.expected_text
+    return context.is_in_prompts(mark.text, reply.turn.session) or mark.text in reply.expected_text
 
 
 def _is_at_edge(mark: Mark, text: str) -> bool:

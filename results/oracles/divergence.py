@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from results.findings import Judgement, Verdict
-from results.oracles.logprobs import first_split, margin_at, shifts, tokens_of
+from results.oracles.logprobs import margin_at, shifts, split_of, tokens_of
 from results.records import TurnRecord
 
 NOISE_TOKENS_MIN = 100
@@ -88,10 +88,10 @@ class DivergenceReport:
     load_differs: int
 
 
-def judge_divergence(replies: Sequence[TurnReplies]) -> DivergenceReport:
-    """Judge every turn, and the server by its worst one."""
+def judge_divergence(replies: Sequence[TurnReplies], *, is_trusted: bool = True) -> DivergenceReport:
+    """Judge every turn, and the server by its worst one. is_trusted: as in `judge_turn_replies`."""
     noise = noise_floor(replies)
-    turns = tuple(judge_turn_replies(one, noise) for one in replies)
+    turns = tuple(judge_turn_replies(one, noise, is_trusted=is_trusted) for one in replies)
     verdict, reason = _conclusion(turns)
     return DivergenceReport(
         verdict=verdict,
@@ -116,12 +116,18 @@ def noise_floor(replies: Sequence[TurnReplies]) -> NoiseFloor:
     return NoiseFloor(max(moved) if len(moved) >= NOISE_TOKENS_MIN else None, len(moved))
 
 
-def judge_turn_replies(replies: TurnReplies, noise: NoiseFloor) -> Divergence:
+def judge_turn_replies(replies: TurnReplies, noise: NoiseFloor, *, is_trusted: bool = True) -> Divergence:
+    """One turn's verdict.
+
+    Args:
+        is_trusted: alone, the model gives the planted answers. Of one that does not, a wrong answer under load proves
+            nothing, and only a margin can show that rounding did not make it.
+    """
     assert replies.serial and replies.loaded, "a divergence needs a reference and a reply"
     session, turn = replies.loaded[0].turn.key
     said = {_said(one.turn) for one in replies.loaded}
     is_repeatable = len(replies.loaded) > 1 and len(said) == 1 and _differs(replies)
-    verdict, reason = _judge(replies, noise)
+    verdict, reason = _judge(replies, noise) if is_trusted else _by_split(replies, noise)
     return Divergence(session, turn, verdict, reason, is_repeatable)
 
 
@@ -134,9 +140,15 @@ def _judge(replies: TurnReplies, noise: NoiseFloor) -> tuple[Verdict, str]:
         return Verdict.VIOLATED, f"right when served alone, and under load: {why}"
     if corrupt is not None:
         return Verdict.UNKNOWN, "corrupt when served alone as well: load is not what makes it so"
-    unjudged = [one for one in (*serial, *loaded) if one.judgement.verdict is Verdict.UNKNOWN]
+    unjudged = [one for one in (*serial, *loaded) if one.judgement.verdict is Verdict.UNKNOWN and not _has_come(one)]
     if unjudged:
         return Verdict.UNKNOWN, f"{len(unjudged)} of its replies could not be judged"
+    return _by_split(replies, noise)
+
+
+def _by_split(replies: TurnReplies, noise: NoiseFloor) -> tuple[Verdict, str]:
+    """What the texts themselves say, whatever the planted answer was."""
+    serial, loaded = replies.serial, replies.loaded
     if len({_said(one.turn) for one in serial}) > 1:
         return Verdict.UNKNOWN, "the serial replies differ from each other, so there is no reference"
     different = next((one for one in loaded if _said(one.turn) != _said(serial[0].turn)), None)
@@ -146,18 +158,20 @@ def _judge(replies: TurnReplies, noise: NoiseFloor) -> tuple[Verdict, str]:
 
 
 def _by_margin(serial: TurnRecord, loaded: TurnRecord, noise: NoiseFloor) -> tuple[Verdict, str]:
-    expected, got = tokens_of(serial), tokens_of(loaded)
-    split = first_split(expected, got)
+    expected_tokens = tokens_of(serial)
+    is_aligned = "".join(token.text for token in expected_tokens).startswith(serial.content)
+    split = split_of(expected_tokens, tokens_of(loaded), loaded.content if is_aligned else "")
     if split is None:
-        return Verdict.UNKNOWN, "it differs, its planted answer is right, and no log-probability shows by how much"
-    margin, is_exact = margin_at(expected[split], got[split].text)
-    at = f"it differs from token {split} on, where '{got[split].text.strip()}' lay "
-    at += f"{'' if is_exact else 'at least '}{margin:.3g} nats behind '{expected[split].text.strip()}'"
+        return Verdict.UNKNOWN, "it differs, and no log-probability shows by how much"
+    expected, rival = split.expected, split.rival
+    margin, is_exact = margin_at(expected, rival)
+    at = f"it differs from token {split.place} on, where '{rival.strip()}' lay "
+    at += f"{'' if is_exact else 'at least '}{margin:.3g} nats behind '{expected.text.strip()}'"
     if noise.logprob is None:
         return Verdict.UNKNOWN, f"{at}, and only {noise.token_count} tokens are there to measure the noise by"
     floor = f"the noise floor is {noise.logprob:.3g} nats over {noise.token_count} tokens"
     if is_exact and margin <= FLIP_SHIFTS * noise.logprob:
-        return Verdict.NUMERIC, f"{at}; {floor}: a near tie, and the planted answer is right"
+        return Verdict.NUMERIC, f"{at}; {floor}: a near tie"
     if margin > max(ROUNDING_NATS_MAX, CORRUPT_SHIFTS * noise.logprob):
         return Verdict.VIOLATED, f"{at}; {floor}: rounding does not bridge that"
     return Verdict.UNKNOWN, f"{at}; {floor}: too close to tell"
@@ -177,6 +191,12 @@ def _conclusion(turns: Sequence[Divergence]) -> tuple[Verdict, str]:
             where = f"(session {first.session} turn {first.turn}: {first.reason})"
             return verdict, f"{counts[verdict]} of {len(turns)} turns {what} {where}"
     return Verdict.OK, f"all {len(turns)} turns say the same alone and under load"
+
+
+def _has_come(one: Observed) -> bool:
+    """A whole reply that no oracle can judge, since nobody knows the right one: its text can still be compared."""
+    turn = one.turn
+    return not turn.has_answer and turn.error is None and turn.finish_reason is not None
 
 
 def _differs(replies: TurnReplies) -> bool:

@@ -1,6 +1,7 @@
 """Oracle: is the reply the planted call, and nothing else?
 
-Owns: comparing calls, and naming how they differ. It is the oracle that decides: a turn is never OK without it.
+Owns: comparing calls, and naming how they differ. It is the oracle that decides where a call was planted. Where nobody
+knows the right answer it only says which replies cannot be judged at all.
 Does not own: labels of text that is no call at all (`salad`, `repetition`, `empty_reply`). Floor 3. Source: ours.
 """
 
@@ -15,6 +16,7 @@ from results.oracles.raw_reply import read_raw_reply
 from results.oracles.reply import Ending, ParsedCall, Reply, is_cut_planted
 from results.oracles.same_json import is_same_json
 from results.oracles.text_call import planted_in
+from results.records import ExpectedCall
 
 NAME = "exact_call"
 
@@ -30,7 +32,10 @@ def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
         return passed(NAME)
     if reply.ending in _NOT_JUDGED:
         return unknown(NAME, _NOT_JUDGED[reply.ending])
-    place = _unparsed_place(reply, context)
+    expected = reply.turn.expected
+    if expected is None:
+        return []
+    place = _unparsed_place(reply, expected, context)
     if place is not None:
         # The engine said the right thing and the server's parser left it there.
         reason = f"the planted call stands in the {place}: the tool-call parser missed it"
@@ -38,7 +43,7 @@ def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
         return [*passed(NAME), quirk]
     if reply.ending is Ending.LIMIT and (not context.exact_replies or is_cut_planted(reply)):
         return unknown(NAME, "the limit on tokens ended the reply before it could be judged")
-    return [_deviation(reply, context)]
+    return [_deviation(reply, expected, context)]
 
 
 ORACLE = Oracle(NAME, "Is the reply the planted call?", judge)
@@ -46,10 +51,10 @@ ORACLE = Oracle(NAME, "Is the reply the planted call?", judge)
 
 def is_known_wrong(reply: Reply, context: JudgeContext) -> bool:
     """Oracles that would be too bold on sound text may name what is wrong in any case."""
-    return judge(reply, context)[0].verdict is Verdict.VIOLATED
+    return any(finding.verdict is Verdict.VIOLATED for finding in judge(reply, context)[:1])
 
 
-def _unparsed_place(reply: Reply, context: JudgeContext) -> str | None:
+def _unparsed_place(reply: Reply, expected: ExpectedCall, context: JudgeContext) -> str | None:
     """Where the planted call stands in so many words, if that is what the engine said."""
     if reply.calls:
         return None
@@ -57,11 +62,10 @@ def _unparsed_place(reply: Reply, context: JudgeContext) -> str | None:
         is_alone = not reply.turn.content[: reply.text_call.begin].strip()
         return "content" if is_alone or not context.exact_replies else None
     raw = read_raw_reply(reply.turn.raw) if reply.is_blank and reply.turn.raw else None
-    return "reasoning" if raw is not None and planted_in(raw.reasoning, reply.turn.expected) is not None else None
+    return "reasoning" if raw is not None and planted_in(raw.reasoning, expected) is not None else None
 
 
-def _deviation(reply: Reply, context: JudgeContext) -> Finding:
-    expected = reply.turn.expected
+def _deviation(reply: Reply, expected: ExpectedCall, context: JudgeContext) -> Finding:
     if not reply.calls and reply.content_call is None:
         text = reply.turn.content
         reason = f"no call to '{expected.name}'" + (", only text" if text.strip() else ": the reply is empty")

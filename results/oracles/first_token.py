@@ -15,6 +15,7 @@ from results.oracles.contract import Oracle, passed, span_of, violated
 from results.oracles.reply import Ending, Reply
 from results.oracles.same_json import is_same_json
 from results.oracles.scripts import LATIN, scripts_of
+from results.records import ExpectedCall
 
 NAME = "first_token"
 
@@ -25,43 +26,43 @@ UNSPACED_CHARACTERS_MAX = 4
 
 
 def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
-    if reply.ending is not Ending.DONE or not reply.parts:
+    expected = reply.turn.expected
+    if reply.ending is not Ending.DONE or not reply.parts or expected is None:
         return []
     if reply.is_planted:
         return passed(NAME)
-    return _wrong_name(reply, context) or _odd_beginning(reply) or passed(NAME)
+    return _wrong_name(reply, expected, context) or _odd_beginning(reply, expected) or passed(NAME)
 
 
 ORACLE = Oracle(NAME, "Is the reply right but for its first token?", judge)
 
 
-def _wrong_name(reply: Reply, context: JudgeContext) -> list[Finding]:
+def _wrong_name(reply: Reply, expected: ExpectedCall, context: JudgeContext) -> list[Finding]:
     """One call, its arguments the planted ones, its name right but for the beginning."""
-    turn = reply.turn
     if len(reply.calls) != 1:
         return []
     (call,) = reply.calls
-    expected = turn.expected.name
-    if call.name == expected or context.schema(turn.group, call.name) is not None:
+    name = expected.name
+    if call.name == name or context.schema(reply.turn.group, call.name) is not None:
         return []
-    kept = _common_ending(call.name, expected)
-    is_beginning = len(expected) - kept <= TOKEN_CHARACTERS_MAX and len(call.name) - kept <= TOKEN_CHARACTERS_MAX
-    if call.fault is not None or not is_same_json(call.arguments, turn.expected.arguments):
+    kept = _common_ending(call.name, name)
+    is_beginning = len(name) - kept <= TOKEN_CHARACTERS_MAX and len(call.name) - kept <= TOKEN_CHARACTERS_MAX
+    if call.fault is not None or not is_same_json(call.arguments, expected.arguments):
         return []
-    if not is_beginning or 2 * kept < len(expected):
+    if not is_beginning or 2 * kept < len(name):
         return []
     reason = f"the call is the planted one, and its name begins '{call.name[: len(call.name) - kept]}'"
-    reason += f" instead of '{expected[: len(expected) - kept]}'"
+    reason += f" instead of '{name[: len(name) - kept]}'"
     span = span_of(f"{call.field}.name", call.name, 0, len(call.name))
     return [violated(NAME, Kind.WRONG_FIRST_TOKEN, reason, span=span)]
 
 
-def _odd_beginning(reply: Reply) -> list[Finding]:
+def _odd_beginning(reply: Reply, expected: ExpectedCall) -> list[Finding]:
     """Text instead of a call: one token, and right behind it the planted call, bare.
 
     Markup between the two would be the call's own first token, and what stands before it a remark.
     """
-    content, name = reply.turn.content, reply.turn.expected.name
+    content, name = reply.turn.content, expected.name
     if reply.calls or reply.text_call is None:
         return []
     beginning, rest = content[: reply.text_call.begin].strip(), content[reply.text_call.begin :]

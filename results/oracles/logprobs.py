@@ -26,9 +26,14 @@ class Token:
 
 def tokens_of(turn: TurnRecord) -> tuple[Token, ...]:
     """Empty where the server offered none."""
-    if turn.raw is None or '"logprobs"' not in turn.raw:
+    return () if turn.raw is None else tokens_in(turn.raw)
+
+
+def tokens_in(raw: str) -> tuple[Token, ...]:
+    """Of a stored stream or body."""
+    if '"logprobs"' not in raw:
         return ()
-    return tuple(token for choice in choices_of(turn.raw) for token in _tokens(choice.get("logprobs")))
+    return tuple(token for choice in choices_of(raw) for token in _tokens(choice.get("logprobs")))
 
 
 def _tokens(logprobs: Any) -> Iterable[Token]:
@@ -53,6 +58,40 @@ def first_split(one: Sequence[Token], other: Sequence[Token]) -> int | None:
     """The first place where the tokens differ; None where one reply begins the other."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a.text != b.text), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Where another reply leaves the reference: the reference's token there, and what the other says instead."""
+
+    place: int
+    expected: Token
+    rival: str
+
+
+def split_of(reference: Sequence[Token], other: Sequence[Token], other_text: str) -> Split | None:
+    """By tokens where both replies have them, else by the other's text; None where neither shows the place.
+
+    A text does not tell its tokens: the rival is then the best of the place's known tokens that the text goes on with,
+    or else what it says up to its next blank.
+    """
+    if other:
+        place = first_split(reference, other)
+        return None if place is None else Split(place, reference[place], other[place].text)
+    rest = other_text
+    for place, token in enumerate(reference):
+        if rest.startswith(token.text):
+            rest = rest[len(token.text) :]
+            continue
+        known = [text for text, _ in token.best if text and text != token.text and rest.startswith(text)]
+        # Text that ends here is an early end, whose token has no text at all.
+        return Split(place, token, max(known, key=len)) if known else _unknown_rival(place, token, rest)
+    return None
+
+
+def _unknown_rival(place: int, token: Token, rest: str) -> Split | None:
+    head = rest.lstrip()
+    return Split(place, token, rest[: len(rest) - len(head)] + head.split(maxsplit=1)[0]) if head else None
 
 
 def margin_at(token: Token, rival: str) -> tuple[float, bool]:

@@ -40,8 +40,8 @@ ORACLE = Oracle(NAME, "Is markup in its own channel?", judge)
 
 
 def _is_asked_for(mark: Mark, reply: Reply, context: JudgeContext) -> bool:
-    """The tools speak of it, or the planted call holds it."""
-    if mark.text in context.tool_marks:
+    """The prompts or tools speak of it, or the planted call holds it."""
+    if context.is_in_prompts(mark.text, reply.turn.session):
         return True
     spelled = reply.text_call
     if spelled is not None:

@@ -47,6 +47,7 @@ class ParsedCall:
 class Reply:
     """What the oracles look at. Built by `read_reply`.
 
+    text_call, is_planted: nothing and False where nobody knows the right answer.
     parts: (field, text) of everything that the model said, in order, but for its reasoning.
     content_call: a call that is all of the content, in so many words, as a server's parser may leave it.
     text_call: where the content spells the planted call, in any markup and behind any text.
@@ -78,7 +79,11 @@ class Reply:
 
     @property
     def expected_text(self) -> str:
-        return f"{self.turn.expected.name} {json.dumps(self.turn.expected.arguments, ensure_ascii=False)}"
+        """The planted call or word; nothing where nobody knows the right answer."""
+        expected = self.turn.expected
+        if expected is None:
+            return self.turn.expected_word or ""
+        return f"{expected.name} {json.dumps(expected.arguments, ensure_ascii=False)}"
 
 
 _CONTENT_CALL = re.compile(r"\s*([\w.-]{1,128})\s*(\{.*\})\s*", re.DOTALL)
@@ -89,8 +94,8 @@ def read_reply(turn: TurnRecord, max_tokens: int | None = None) -> Reply:
     """Read a turn's reply.
 
     Args:
-        max_tokens: the limit on a reply's tokens; a reply that reached it counts as cut by it whatever its finish
-            reason says, since some servers report `tool_calls` there.
+        max_tokens: the run's limit on a reply's tokens, where the turn has none of its own; a reply that reached it
+            counts as cut by it whatever its finish reason says, since some servers report `tool_calls` there.
     """
     calls = tuple(_parsed(call, f"tool_calls[{index}]") for index, call in enumerate(turn.tool_calls))
     parts = [("content", turn.content)] if turn.content else []
@@ -98,10 +103,10 @@ def read_reply(turn: TurnRecord, max_tokens: int | None = None) -> Reply:
         parts += [(f"{call.field}.name", call.name), (f"{call.field}.arguments", call.text)]
     return Reply(
         turn=turn,
-        ending=_ending(turn, max_tokens),
+        ending=_ending(turn, max_tokens if turn.max_tokens is None else turn.max_tokens),
         calls=calls,
         content_call=_content_call(turn.content) if not calls else None,
-        text_call=planted_in(turn.content, turn.expected) if not calls else None,
+        text_call=planted_in(turn.content, turn.expected) if not calls and turn.expected is not None else None,
         is_planted=len(calls) == 1 and is_planted(turn, calls[0]),
         parts=tuple(parts),
     )
@@ -109,12 +114,16 @@ def read_reply(turn: TurnRecord, max_tokens: int | None = None) -> Reply:
 
 def is_planted(turn: TurnRecord, call: ParsedCall) -> bool:
     expected = turn.expected
-    return call.fault is None and call.name == expected.name and is_same_json(call.arguments, expected.arguments)
+    if expected is None or call.fault is not None or call.name != expected.name:
+        return False
+    return is_same_json(call.arguments, expected.arguments)
 
 
 def is_cut_planted(reply: Reply) -> bool:
     """Could more tokens have made this the planted call, however it is spelled?"""
     expected = reply.turn.expected
+    if expected is None:
+        return False
     if reply.calls:
         (call, *more) = reply.calls
         return not more and call.name == expected.name and is_beginning(call.text, expected.arguments)

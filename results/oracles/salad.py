@@ -43,7 +43,7 @@ def judge(reply: Reply, context: JudgeContext) -> list[Finding]:
     if not reply.parts and not reply.turn.reasoning:
         return []
     for field, text in reply.heard_parts:
-        found = _broken_characters(reply, field, text) or _woven_scripts(reply, field, text, context)
+        found = _broken_characters(reply, field, text, context) or _woven_scripts(reply, field, text, context)
         if found is not None:
             return [found]
     found = None if reply.is_planted else _wrong_reply(reply, context)
@@ -57,13 +57,23 @@ def _salad(reason: str, span: Span) -> Finding:
     return violated(NAME, Kind.TOKEN_SALAD, reason, severity=Severity.STRONG, span=span)
 
 
-def _broken_characters(reply: Reply, field: str, text: str) -> Finding | None:
-    """Replacement and control characters, but where a text speaks of one in quotes. At the very end of a reply they are
-    half a character, cut by a limit."""
+def _broken_characters(reply: Reply, field: str, text: str, context: JudgeContext) -> Finding | None:
+    """Replacement and control characters, but where a text speaks of one in quotes, or the prompts hold it already. At
+    the very end of a reply they are half a character, cut by a limit."""
     if reply.ending is not Ending.DONE:
         text = text.rstrip("\ufffd")
-    match = next((found for found in _BROKEN.finditer(text) if not is_quoted(text, *found.span())), None)
-    if match is None or match[0] in reply.expected_text:
+    session, known = reply.turn.session, reply.expected_text
+    match = next(
+        (
+            found
+            for found in _BROKEN.finditer(text)
+            if not is_quoted(text, *found.span())
+            and found[0] not in known
+            and not context.is_in_prompts(found[0], session)
+        ),
+        None,
+    )
+    if match is None:
         return None
     reason = f"{len(_BROKEN.findall(text))} characters that no text holds (first: U+{ord(match[0]):04X})"
     return _salad(reason, span_of(field, text, max(0, match.start() - 40), match.end() + 40))
@@ -165,6 +175,11 @@ def _why_wrong_text_is_salad(reply: Reply, text: str, context: JudgeContext) -> 
     if odd >= ODD_SHARE_MIN and len("".join(words)) >= ODD_CHARACTERS_MIN and "```" not in text:
         return f"{odd:.0%} of the characters are brackets, quotes, digits and signs in no valid order; {counted}"
     return None
+
+
+def broken_characters(text: str) -> frozenset[str]:
+    """Those that no text should hold, as this one does."""
+    return frozenset(_BROKEN.findall(text))
 
 
 def odd_share(text: str) -> float:

@@ -30,7 +30,9 @@ ORACLE = Oracle(NAME, "Do the arguments parse and fit the tool's JSON Schema?", 
 
 def _judge_call(reply: Reply, call: ParsedCall, context: JudgeContext) -> list[Finding]:
     schema = context.schema(reply.turn.group, call.name)
-    if schema is None and call.name == reply.turn.expected.name:
+    expected = reply.turn.expected
+    is_right_tool = expected is not None and call.name == expected.name
+    if schema is None and is_right_tool:
         return unknown(NAME, f"the run's tools do not list the planted tool '{call.name}': a fault of the workload")
     if schema is None:
         reason = f"there is no tool called '{call.name}'"
@@ -42,7 +44,7 @@ def _judge_call(reply: Reply, call: ParsedCall, context: JudgeContext) -> list[F
     if schema.is_valid(call.arguments):
         return []
     error = next(schema.iter_errors(call.arguments))
-    if schema.is_valid(reply.turn.expected.arguments) or call.name != reply.turn.expected.name:
+    if expected is None or not is_right_tool or schema.is_valid(expected.arguments):
         place = ".".join(map(str, error.instance_path)) or "the arguments"
         return [violated(NAME, Kind.DAMAGED_ARGUMENTS, f"'{call.name}': {place}: {error.message[:200]}", span=span)]
     reason = f"the schema of '{call.name}' does not even accept the planted arguments: a fault of the workload"

@@ -19,6 +19,7 @@ from results.report.witness import difference_at, expected_text, race_lines, rec
 from results.report.words import harmless, plural
 
 CARDS_MAX = 30
+UNKNOWN_ANSWER = "nobody knows the right answer of this turn"
 
 _SHOWN_CHARACTERS = 2_000
 _DIFFERENCE_CHARACTERS = 1_200
@@ -86,10 +87,10 @@ def _card(run: JudgedRun, turn: TurnRecord, judged: Judgement, raw: str | None) 
         loaded_tokens=None if turn.machine is None else turn.machine.host_hit_tokens,
         reasons=tuple((f.oracle, str(f.severity), harmless(f.reason)) for f in judged.findings),
         blame=None if judged.blame is None else f"{judged.blame.side}: {harmless(judged.blame.reason)}",
-        expected=_shown(expected),
+        expected=_shown(expected) or UNKNOWN_ANSWER,
         received=_shown(received),
         difference=difference(harmless(expected[begin:end]), harmless(received[begin:end])),
-        difference_note=_difference_note(at, begin),
+        difference_note=UNKNOWN_ANSWER if turn.expected is None else _difference_note(at, begin),
         is_cut_before=begin > 0,
         is_cut_behind=max(len(expected), len(received)) > end,
         bytes_note=bytes_note,

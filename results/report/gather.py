@@ -17,6 +17,7 @@ from results.reader import Run, open_run
 from results.records import Measured, TurnRecord
 from results.rejudge import context_of_run
 from results.report.words import plural
+from results.server_log import LogFinding, read_server_log
 from results.summary import RunSummary, summarise
 
 
@@ -30,6 +31,7 @@ class JudgedRun:
     judgements: tuple[Judgement, ...]
     summary: RunSummary
     faults: tuple[str, ...]
+    server_log: tuple[LogFinding, ...] = ()
 
     @property
     def name(self) -> str:
@@ -48,7 +50,8 @@ def gather_run(path: Path) -> JudgedRun:
     """Read one run. Raises: NotARun, NewerRun."""
     run = open_run(path)
     judgements, judged_now = _one_each(run)
-    faults = [str(fault) for fault in run.faults]
+    server_log, log_faults = read_server_log(path)
+    faults = [str(fault) for fault in (*run.faults, *log_faults)]
     if judged_now:
         faults.append(
             f"{plural(judged_now, 'turn')} had no judgement that could be read: judged now, by today's oracles"
@@ -64,8 +67,11 @@ def gather_run(path: Path) -> JudgedRun:
         run_dir=str(path),
         partial=run.is_partial,
         faults=faults,
+        server_log=server_log,
     )
-    return JudgedRun(run, run.manifest.scenario, run.turns, tuple(judgements), summary, tuple(faults))
+    return JudgedRun(
+        run, run.manifest.scenario, run.turns, tuple(judgements), summary, tuple(faults), tuple(server_log)
+    )
 
 
 def gather_matrix(matrix: StoredMatrix) -> tuple[list[JudgedRun], list[str]]:

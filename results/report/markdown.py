@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from results.report.alone import HEADINGS, AlonePart
 from results.report.parts import ArmPart, Bins, EvidencePart, Rate, Report
 from results.report.remarks import remarks
 from results.report.tables import Cell, markdown_table
@@ -33,7 +34,7 @@ def render_markdown(report: Report) -> str:
     parts = [
         f"# {report.verdict.upper()}: {report.title}\n",
         f"{sentence(report.verdict_reason)}{' The run is incomplete.' if report.partial else ''}\n",
-        *(f"{note}\n" for note in report.notes),
+        *(f"{_inline(note)}\n" for note in report.notes),
         *_faults(report),
         "## Rates\n",
         _arms(report),
@@ -43,6 +44,7 @@ def render_markdown(report: Report) -> str:
         *_kinds(report.arms),
         *(_bins(bins, report) for bins in report.bins),
         *_evidence(report),
+        *_alone(report.alone),
         "## Was the path exercised?\n",
         _proof(report.arms),
         *_differing(report),
@@ -131,6 +133,15 @@ def _evidence(report: Report) -> list[str]:
     return parts
 
 
+def _alone(part: AlonePart | None) -> list[str]:
+    if part is None:
+        return []
+    facts = "".join(f"- {label}: {_inline(text)}\n" for label, text in part.facts)
+    table = [markdown_table(HEADINGS, [tuple(map(_inline, row)) for row in part.rows])] if part.rows else []
+    more = [f"And {part.left_out:,} more, in divergence.json of the run.\n"] if part.left_out else []
+    return ["## The same turns, asked again alone\n", facts, *table, *more]
+
+
 def _reasons(card: EvidencePart) -> str:
     lines = [f"{oracle} ({severity}): {reason}" for oracle, severity, reason in card.reasons]
     return "\n".join(lines if card.blame is None else [*lines, f"parser or engine? {card.blame}"])
@@ -146,7 +157,7 @@ def _fenced(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Markup that a file name or an error text may hold stays text."""
+    """Markup that a file name, an error text or a line of a server's log may hold stays text."""
     return re.sub(r"([\\`*_<>\[\]|#])", r"\\\1", text.replace("\n", " "))
 
 

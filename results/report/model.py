@@ -15,11 +15,13 @@ from results.matrix.folder import MATRIX, StoredMatrix, is_matrix, open_matrix
 from results.matrix.record import MatrixRecord
 from results.records import RunManifest
 from results.report import settings
+from results.report.alone import alone_of
 from results.report.arms import arm_of_matrix, arm_of_run, comparison_part
 from results.report.bins import bins_of
-from results.report.client_lag import lag_notes
 from results.report.evidence import evidence_of
 from results.report.gather import JudgedRun, gather_matrix, gather_run
+from results.report.live_notes import live_notes
+from results.report.load_notes import load_notes
 from results.report.parts import ArmPart, Report
 from results.report.points import run_part
 from results.report.words import plural
@@ -53,6 +55,7 @@ def _of_run(judged: JudgedRun, path: Path) -> Report:
     manifest, summary = judged.run.manifest, judged.summary
     part = run_part(judged)
     cards, total, raw_faults = evidence_of([judged])
+    alone, alone_faults = alone_of(path)
     arm = arm_of_run(judged)
     _, common = settings.compared([manifest.configuration])
     return Report(
@@ -80,8 +83,9 @@ def _of_run(judged: JudgedRun, path: Path) -> Report:
             ("write this report", f"python run.py report {path}"),
         ),
         assumption=_ONE_RUN if manifest.times_are_virtual else _LIVE,
-        notes=(*_begun(judged), *lag_notes(summary.counters)),
-        faults=(*judged.faults, *raw_faults),
+        notes=(*_begun(judged), *load_notes(judged), *live_notes(summary.counters, judged.server_log)),
+        faults=(*judged.faults, *raw_faults, *alone_faults),
+        alone=alone,
     )
 
 

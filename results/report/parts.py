@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from results.records import StaleRead
+from results.report.alone import AlonePart
 from results.verdict import RunVerdict
 
 
@@ -54,7 +55,8 @@ class Check:
 class Proof:
     """That the path was exercised, in figures. A figure is None where the server does not tell it.
 
-    overlap: the most requests that the server had in progress at once.
+    overlap: the most requests that the server had in progress at once. host_units: what came back from a live server's
+    host tier, in the unit of its own counter.
     """
 
     load_backs: int | None
@@ -69,6 +71,7 @@ class Proof:
     poisoned_reads: int | None
     decode_stale_reads: int | None
     checks: tuple[Check, ...]
+    host_units: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class ArmPart:
     unit: what the interval counts as independent. seed_rates: session rate by seed, drawn behind the mean.
     control, p, p_holm: the arm that it is compared with; p plain, and after Holm's correction.
     expect, expectation_held: of the scenario, where it is stored. caveat: what so few seeds mean.
+    turns_by_text: judged turns without a known answer.
     """
 
     name: str
@@ -101,6 +105,7 @@ class ArmPart:
     p: float | None = None
     p_holm: float | None = None
     caveat: str | None = None
+    turns_by_text: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +257,7 @@ class Report:
 
     exit_code: as of the run. faults: what could not be read, and what that does to the figures. notes: what else a
     reader must know. focus: the arm whose turns `bins` shows: the one with the most corruption.
+    alone: the same turns asked again alone; None where none was.
     evidence_total: corrupted turns that could be read; `evidence` shows a part of them where there are many.
     """
 
@@ -277,3 +283,4 @@ class Report:
     assumption: str
     notes: tuple[str, ...]
     faults: tuple[str, ...]
+    alone: AlonePart | None = None

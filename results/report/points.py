@@ -48,7 +48,7 @@ def _points(judged: JudgedRun) -> list[TurnPoint]:
 def _point(turn: TurnRecord, judgement: Judgement, in_flight: int) -> TurnPoint:
     machine = turn.machine
     wrong_at = None
-    if judgement.is_corrupted:
+    if judgement.is_corrupted and turn.expected is not None:
         wrong_at = difference_at(expected_text(turn), received_text(turn))
     return TurnPoint(
         session=turn.session,

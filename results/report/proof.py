@@ -42,6 +42,7 @@ def proof_of(runs: Sequence[JudgedRun]) -> Proof:
         poisoned_reads=machine(run.summary.poisoned_reads for run in runs),
         decode_stale_reads=machine(run.summary.decode_stale_reads for run in runs),
         checks=tuple(check for check in checks if check is not None),
+        host_units=_sum(exercise.host_units for exercise in found),
     )
 
 
@@ -51,6 +52,7 @@ HOST_HITS = "Prompts hit the host tier"
 LOAD_BACKS = "Pages were loaded back"
 BYTES = "Bytes moved"
 HOST_TIER_OFF = "The host tier was off"
+HOST_USED = "The server's host tier was used"
 
 _Row = tuple[str, Callable[[Exercise], int | None], Callable[[Demands], int | None], Callable[[int], str]]
 _ROWS: tuple[_Row, ...] = (
@@ -64,6 +66,8 @@ _ROWS: tuple[_Row, ...] = (
      lambda least: plural(least, "load-back")),
     (BYTES, lambda found: found.loaded_bytes, lambda asked: asked.loaded_bytes_min,
      lambda least: f"{byte_size(least)} from host to device"),
+    (HOST_USED, lambda found: found.host_units, lambda asked: asked.host_units_min,
+     lambda least: f"{least:,} by the server's own counter"),
 )  # fmt: skip
 
 

@@ -27,10 +27,12 @@ def _of(arm: ArmPart) -> tuple[str | None, ...]:
     is_judged = arm.verdict in (RunVerdict.CLEAN, RunVerdict.CORRUPT)
     kinds = ", ".join(f"{count:,} {kind_words(kind)}" for kind, count in arm.unknown_kinds.items())
     unknown = f"{plural(arm.turns_unknown, 'turn')} could not be judged: {kinds}"
+    by_text = f"{plural(arm.turns_by_text, 'turn')} had no known answer and could only be judged by the text"
     method = f"interval by {arm.sessions.method}; the unit is the {arm.unit}"
     return (
         None if is_judged else arm.verdict_reason,
         unknown if arm.turns_unknown else None,
+        by_text if arm.turns_by_text else None,
         arm.sessions.open_words,
         arm.caveat,
         None if arm.sessions.rate is None else method,

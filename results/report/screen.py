@@ -113,6 +113,10 @@ def _evidence(summary: RunSummary) -> list[RenderableType]:
     origins = [f"{count:,} {origin}" for origin, count in summary.session_origins.items() if count]
     if origins:
         rows += _labelled("origin", Text(f"{', '.join(origins)} (sessions, by the first corrupted turn)"))
+    if summary.turns_known < summary.turns_judged:
+        by_text = summary.turns_judged - summary.turns_known
+        known = f"{summary.turns_known:,} judged turns had a known answer; {by_text:,} were judged by their text alone"
+        rows += _labelled("answers", Text(known))
     if summary.turns_unknown:
         kinds = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in summary.unknown_kinds.items())
         rows += _labelled("not judged", Text(f"{plural(summary.turns_unknown, 'turn')}: {kinds}", style="yellow"))
@@ -130,7 +134,7 @@ def _first_corrupted(first: Witness) -> list[RenderableType]:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for heading in ("expected call", "received text"):
         table.add_column(heading, width=_SIDE_CHARACTERS, no_wrap=True, header_style="dim")
-    table.add_row(_side(expected, at, "green"), _side(received, at, "red"))
+    table.add_row(_side(expected or "(nobody knows it)", at, "green"), _side(received, at, "red"))
     why, race = Text(harmless(judgement.primary.reason)), Text(harmless("\n".join(race_lines(turn))))
     return [title, Padding(table, (0, 0, 0, 2)), *_labelled("why", why), *_labelled("race", race)]
 

@@ -37,7 +37,12 @@ def received_text(turn: TurnRecord) -> str:
 
 
 def expected_text(turn: TurnRecord) -> str:
-    """The planted call as `name arguments`, spelled as the reply spells its own JSON where they agree longest."""
+    """The planted call as `name arguments`, spelled as the reply spells its own JSON where they agree longest.
+
+    Nothing where nobody knows the right answer.
+    """
+    if turn.expected is None:
+        return turn.expected_word or ""
     received = received_text(turn)
     name, arguments = turn.expected.name, turn.expected.arguments
     separators = ((", ", ": "), (",", ":"))

@@ -169,6 +169,10 @@ class FakeEngines:
 class FakePrefill:
     engines: FakeEngines
 
+    @property
+    def running_requests(self) -> int:
+        return int(self.engines.is_computing)
+
     def submit(self, request: GenerateRequest, sink: TokenSink) -> None:
         self.engines.machine.note("prefill", request.request_id)
         self.engines.waiting.append(_Job(request, sink, self.engines.cut(request)))
@@ -187,6 +191,10 @@ class FakePrefill:
 @dataclass(frozen=True, slots=True)
 class FakeDecode:
     engines: FakeEngines
+
+    @property
+    def running_requests(self) -> int:
+        return len(self.engines.arrived_pages & self.engines.decoding.keys())
 
     def submit(self, request: GenerateRequest, sink: TokenSink) -> None:
         self.engines.machine.note("decode", request.request_id)

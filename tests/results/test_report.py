@@ -195,4 +195,6 @@ def test_a_figure_is_drawn_whole_and_says_its_units(tmp_path: Path) -> None:
 def test_judgements_of_the_story_are_what_the_screen_counts() -> None:
     judgements: list[Judgement] = judge_turns(story(), context(exact_replies=True))
     assert sum(judgement.is_corrupted for judgement in judgements) == 2
-    assert json.loads(json.dumps(story()[0].expected.arguments)) == story()[0].expected.arguments
+    planted = story()[0].expected
+    assert planted is not None
+    assert json.loads(json.dumps(planted.arguments)) == planted.arguments

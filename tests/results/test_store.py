@@ -142,9 +142,9 @@ def test_a_missing_file_and_missing_turns_are_named(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = stored_run(tmp_path)
-    text = (path / layout.MANIFEST).read_text().replace("kvrace-run/2", "kvrace-run/3")
+    text = (path / layout.MANIFEST).read_text().replace("kvrace-run/3", "kvrace-run/4")
     (path / layout.MANIFEST).write_text(text.replace('"seed"', '"seed_of_a_new_kind"'))
-    with pytest.raises(NewerRun, match=r"was written in format 'kvrace-run/3', and this version reads up to") as caught:
+    with pytest.raises(NewerRun, match=r"was written in format 'kvrace-run/4', and this version reads up to") as caught:
         open_run(path)
     assert caught.value.exit_code == 3
 

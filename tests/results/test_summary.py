@@ -15,7 +15,7 @@ from results.stats.arm_rate import arm_rate
 from results.stats.intervals import clopper_pearson
 from results.summary import RunSummary, summarise
 from results.verdict import RunVerdict
-from tests.results.builders import judged, machine, manifest, measured, stale_machine, turn
+from tests.results.builders import EXPECTED, judged, machine, manifest, measured, stale_machine, turn
 
 Told = list[tuple[int, int, Kind | None]]
 
@@ -172,7 +172,7 @@ def test_one_judgement_for_each_turn_is_demanded() -> None:
         ({"cached_tokens": 1}, False),
         ({"machine": machine()}, False),
         ({"finish_reason": None}, False),
-        ({"expected": replace(turn().expected, arguments={})}, False),
+        ({"expected": replace(EXPECTED, arguments={})}, False),
         ({"tool_calls": (replace(turn().tool_calls[0], id="call_9"),)}, True),
         ({"tool_calls": (replace(turn().tool_calls[0], arguments="{}"),)}, False),
     ],

@@ -22,7 +22,7 @@ from tests.tidy.names import imported_names
 from tests.tidy.source import PROJECT_AREAS, ROOT, Finding, Source, python_sources
 
 # Import names of the optional extras, which the lock leaves out: they are imported late, where they are needed.
-OPTIONAL_LIBRARIES = frozenset({"cupy", "cupyx", "frontrun", "ray", "torch"})
+OPTIONAL_LIBRARIES = frozenset({"atheris", "cupy", "cupyx", "frontrun", "ray", "torch"})
 LOCK_LINE = re.compile(
     r"[a-z0-9][a-z0-9._-]*==[\w.+!]+(?: ; [\w. !=<>\"]+)? \\|    --hash=sha256:[0-9a-f]{64}(?: \\)?| +#.*"
 )

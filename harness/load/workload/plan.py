@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from harness.load.workload.calls import Call, Tool
@@ -36,6 +36,7 @@ class TurnPlan:
     tool_result: appended after the reply; empty in the last turn, where nothing follows.
     think_ns: pause between the end of the reply and the next turn's request.
     *_tokens: counted when the plan was made, without the chat template's own tokens.
+    max_tokens, extra, waits_for, expected_word: as in `planned.PlannedTurn`; our own turns need none of them.
     """
 
     call_id: str
@@ -50,6 +51,10 @@ class TurnPlan:
     user_tokens: int
     call_tokens: int
     result_tokens: int
+    max_tokens: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    waits_for: tuple[tuple[int, int], ...] = ()
+    expected_word: str | None = None
 
     def exchange(self) -> tuple[Message, Message, Message]:
         """The turn as history: question, expected call, tool result."""

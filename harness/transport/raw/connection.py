@@ -12,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from harness.transport.hang_up import HangUpPhase
 from harness.transport.raw.http_response import MalformedResponse, ResponseParser
+from harness.transport.raw.leaving import EarlyLeave
 from harness.transport.reply import ANSWER_BYTES_MAX
 
 _TURNS_OF_DOUBT: Final = 2
@@ -31,7 +33,15 @@ class Oversized(Exception):
     """The answer is larger than any sound one."""
 
 
-ExchangeFault = Silence | Lost | Oversized | MalformedResponse
+class Left(Exception):
+    """We have gone on purpose."""
+
+    def __init__(self, phase: HangUpPhase) -> None:
+        self.phase = phase
+        super().__init__(phase)
+
+
+ExchangeFault = Silence | Lost | Oversized | Left | MalformedResponse
 
 
 @dataclass(slots=True, eq=False)
@@ -51,17 +61,26 @@ class Exchange:
 
 
 class Connection(asyncio.Protocol):
-    """now_ns: stamps arrivals. on_gone: told once when the connection is of no use any more."""
+    """now_ns: stamps arrivals. on_gone: told once when the connection is of no use any more. on_bytes: of each arrival,
+    with what of it is body."""
 
-    def __init__(self, now_ns: Callable[[], int], on_gone: Callable[[Connection], None]) -> None:
+    def __init__(
+        self,
+        now_ns: Callable[[], int],
+        on_gone: Callable[[Connection], None],
+        on_bytes: Callable[[bytes], None] | None = None,
+    ) -> None:
         self.was_used = False
         self._now_ns = now_ns
         self._on_gone = on_gone
+        self._on_bytes = on_bytes
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
         self._done: asyncio.Future[None] | None = None
         self._silence: asyncio.Handle | None = None
+        self._leave: EarlyLeave | None = None
+        self._leaving: asyncio.TimerHandle | None = None
         self._last_s = 0.0
 
     def __repr__(self) -> str:
@@ -71,13 +90,16 @@ class Connection(asyncio.Protocol):
     def is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, request: bytes, *, silence_s: float | None) -> Exchange:
+    async def exchange(self, request: bytes, *, silence_s: float | None, leave: EarlyLeave | None = None) -> Exchange:
         """Send and wait for the whole answer; what went wrong is in it. A cancelled exchange breaks the connection."""
         assert self._transport is not None and self._exchange is None, self
         exchange = self._exchange = Exchange()
         self._done = self._loop.create_future()
         self._last_s = self._loop.time()
         self._transport.write(request)
+        self._leave = leave
+        if leave is not None and leave.policy.after_s is not None:
+            self._leaving = self._loop.call_later(leave.policy.after_s, self._leave_early)
         if silence_s is not None:
             self._silence = self._loop.call_later(silence_s, self._check_silence, silence_s)
         try:
@@ -87,9 +109,10 @@ class Connection(asyncio.Protocol):
             raise
         finally:
             self.was_used = True
-            self._exchange = None
-            if self._silence is not None:
-                self._silence.cancel()
+            self._exchange = self._leave = None
+            for timer in (self._silence, self._leaving):
+                if timer is not None:
+                    timer.cancel()
         return exchange
 
     def abort(self) -> None:
@@ -116,6 +139,8 @@ class Connection(asyncio.Protocol):
         except MalformedResponse as problem:
             self._end(problem, now_ns)
             return
+        if self._on_bytes is not None:
+            self._on_bytes(body)
         if body:
             exchange.pieces.append((now_ns, body))
             exchange.size_bytes += len(body)
@@ -124,6 +149,8 @@ class Connection(asyncio.Protocol):
                 return
         if response.is_complete:
             self._end(None, now_ns)
+        elif self._leave is not None and self._leave.is_due(body, now_ns):
+            self._end(Left(self._leave.policy.phase), now_ns)
 
     def eof_received(self) -> None:
         # The transport closes itself then, and `connection_lost` follows.
@@ -136,6 +163,11 @@ class Connection(asyncio.Protocol):
             reason = str(problem) if problem is not None and str(problem) else exchange.response.missing()
             self._end(None if is_whole else Lost(reason), self._now_ns())
         self._on_gone(self)
+
+    def _leave_early(self) -> None:
+        assert self._leave is not None
+        if self._exchange is not None and not self._exchange.is_over and not self._leave.has_text:
+            self._end(Left(self._leave.policy.phase), self._now_ns())
 
     def _check_silence(self, limit_s: float, doubts: int = _TURNS_OF_DOUBT) -> None:
         left_s = limit_s - (self._loop.time() - self._last_s)

@@ -14,7 +14,11 @@ from enum import Enum, auto
 from typing import Final
 
 HEAD_BYTES_MAX: Final = 64 * 1024
+"""Also of all interim answers and all trailers together."""
+INFLATED_BYTES_MAX: Final = 16 * 1024 * 1024
+"""What one read may unpack to: a thousand times as much as came would take the client's memory with it."""
 _LINE_BYTES_MAX: Final = 4 * 1024
+_LENGTH_DIGITS_MAX: Final = 18
 _HEX_DIGITS: Final = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -48,6 +52,7 @@ class ResponseParser:
         self._state = _State.HEAD
         self._tail = b""
         self._left_bytes = 0
+        self._aside_bytes = 0
         self._inflate: zlib._Decompress | None = None
 
     def __repr__(self) -> str:
@@ -128,7 +133,7 @@ class ResponseParser:
         status = _status(lines[0])
         if 100 <= status < 200:
             # An interim answer (100 Continue, 103 Early Hints); the real one follows.
-            return end + 4
+            return self._aside(end + 4, at, "interim answers")
         headers = dict(map(_header, lines[1:]))
         self.status, self.headers = status, headers
         self._begin_body(lines[0])
@@ -152,7 +157,7 @@ class ResponseParser:
             self._state = _State.COMPLETE
         elif "content-length" in headers:
             text = headers["content-length"]
-            if not (text.isascii() and text.isdigit()):
+            if not (text.isascii() and text.isdigit() and len(text) <= _LENGTH_DIGITS_MAX):
                 raise MalformedResponse(f"'{text[:40]}' is no length of a body")
             self._left_bytes = int(text)
             self._state = _State.LENGTH if self._left_bytes else _State.COMPLETE
@@ -189,7 +194,14 @@ class ResponseParser:
             return self._keep(data, at, "a trailer")
         if not data[at:end].strip():
             self._state = _State.COMPLETE
-        return end + 1
+        return self._aside(end + 1, at, "trailers")
+
+    def _aside(self, end: int, begin: int, what: str) -> int:
+        """What no limit on the body counts may not go on for ever either."""
+        self._aside_bytes += end - begin
+        if self._aside_bytes > HEAD_BYTES_MAX:
+            raise MalformedResponse(f"more than {HEAD_BYTES_MAX} bytes of {what}")
+        return end
 
     def _keep(self, data: bytes, at: int, what: str) -> int:
         if len(data) - at > _LINE_BYTES_MAX:
@@ -200,9 +212,11 @@ class ResponseParser:
     def _plain(self, body: bytes) -> bytes:
         assert self._inflate is not None
         try:
-            plain = self._inflate.decompress(body)
+            plain = self._inflate.decompress(body, INFLATED_BYTES_MAX)
         except zlib.error as problem:
             raise MalformedResponse(f"the compressed answer cannot be unpacked: {problem}") from None
+        if self._inflate.unconsumed_tail:
+            raise MalformedResponse(f"the compressed answer unpacks to more than {INFLATED_BYTES_MAX} bytes a read")
         if self.is_complete and not self._inflate.eof:
             raise MalformedResponse("the compressed answer ends too early")
         return plain

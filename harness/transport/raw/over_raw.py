@@ -25,7 +25,9 @@ from harness.transport.errors import (
     EngineTimeout,
     EngineUnreachable,
 )
-from harness.transport.raw.connection import Exchange, Lost, Oversized, Silence
+from harness.transport.hang_up import HungUp
+from harness.transport.raw.connection import Exchange, Left, Lost, Oversized, Silence
+from harness.transport.raw.leaving import EarlyLeave
 from harness.transport.raw.pool import ConnectionPool, ConnectTimeout, Endpoint
 from harness.transport.reply import ANSWER_BYTES_MAX, ReplyBuilder
 from harness.transport.retry_after import retry_after_s
@@ -51,6 +53,7 @@ class RawTransport:
             connections_max=options.connections_max,
             connect_timeout_s=options.connect_timeout_s,
             silence_s=options.read_timeout_s,
+            on_bytes=options.on_bytes,
         )
 
     def __repr__(self) -> str:
@@ -61,8 +64,9 @@ class RawTransport:
 
     async def chat(self, request: ChatRequest) -> Reply:
         body = orjson.dumps(request.fields())
+        leave = None if request.hang_up is None else EarlyLeave(request.hang_up)
         try:
-            exchange, was_resent = await self._pool.exchange(b"%s%d\r\n\r\n%s" % (self._head, len(body), body))
+            exchange, was_resent = await self._pool.exchange(b"%s%d\r\n\r\n%s" % (self._head, len(body), body), leave)
         except ConnectTimeout:
             return self._failed(EngineTimeout(self._url, phase="connect", limit_s=self._options.connect_timeout_s))
         except OSError as problem:
@@ -81,6 +85,9 @@ class RawTransport:
     async def _read(self, exchange: Exchange, builder: ReplyBuilder) -> None:
         response, broken_by = exchange.response, self._broken_by(exchange)
         status = response.status
+        if isinstance(broken_by, HungUp):
+            # First, because the stump of an answer has faults of its own.
+            builder.fail(broken_by)
         if status is None:
             assert broken_by is not None, exchange
             builder.fail(broken_by)
@@ -91,7 +98,8 @@ class RawTransport:
                 builder.feed(piece, now_ns=arrived_ns)
                 if number % _PIECES_AT_A_TIME == 0:
                     await yield_to_others()
-            builder.end(now_ns=exchange.ended_ns, broken_by=broken_by)
+            if not isinstance(broken_by, HungUp):
+                builder.end(now_ns=exchange.ended_ns, broken_by=broken_by)
         elif broken_by is not None and not exchange.pieces:
             builder.fail(broken_by)
         else:
@@ -102,6 +110,8 @@ class RawTransport:
         match fault:
             case None:
                 return None
+            case Left():
+                return HungUp(fault.phase)
             case Silence():
                 return EngineTimeout(self._url, phase="read", limit_s=self._options.read_timeout_s)
             case Oversized():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from harness.load.clock import yield_to_others
 from harness.transport.raw.connection import Connection, Exchange, Lost
+from harness.transport.raw.leaving import EarlyLeave
 
 
 class ConnectTimeout(Exception):
@@ -40,12 +41,14 @@ class ConnectionPool:
         connections_max: int,
         connect_timeout_s: float | None,
         silence_s: float | None,
+        on_bytes: Callable[[bytes], None] | None = None,
     ) -> None:
         self.resent = 0
         self._endpoint = endpoint
         self._now_ns = now_ns
         self._connect_timeout_s = connect_timeout_s
         self._silence_s = silence_s
+        self._on_bytes = on_bytes
         self._idle: list[Connection] = []
         self._all: set[Connection] = set()
         self._room = asyncio.Semaphore(connections_max) if connections_max else None
@@ -55,24 +58,24 @@ class ConnectionPool:
             f"ConnectionPool({self._endpoint.host}:{self._endpoint.port}, {len(self._idle)} of {len(self._all)} idle)"
         )
 
-    async def exchange(self, request: bytes) -> tuple[Exchange, bool]:
+    async def exchange(self, request: bytes, leave: EarlyLeave | None = None) -> tuple[Exchange, bool]:
         """The answer, and whether the request had to be sent twice. Raises: ConnectTimeout, OSError."""
         if self._room is None:
-            return await self._exchange(request)
+            return await self._exchange(request, leave)
         async with self._room:
-            return await self._exchange(request)
+            return await self._exchange(request, leave)
 
-    async def _exchange(self, request: bytes) -> tuple[Exchange, bool]:
+    async def _exchange(self, request: bytes, leave: EarlyLeave | None) -> tuple[Exchange, bool]:
         connection = await self._take()
         was_used = connection.was_used
-        exchange = await self._on(connection, request)
+        exchange = await self._on(connection, request, leave)
         if not (was_used and isinstance(exchange.fault, Lost) and not exchange.was_answered):
             return exchange, False
         self.resent += 1
-        return await self._on(await self._open(), request), True
+        return await self._on(await self._open(), request, leave), True
 
-    async def _on(self, connection: Connection, request: bytes) -> Exchange:
-        exchange = await connection.exchange(request, silence_s=self._silence_s)
+    async def _on(self, connection: Connection, request: bytes, leave: EarlyLeave | None) -> Exchange:
+        exchange = await connection.exchange(request, silence_s=self._silence_s, leave=leave)
         if connection.is_open:
             self._idle.append(connection)
         return exchange
@@ -91,7 +94,7 @@ class ConnectionPool:
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._now_ns, self._gone),
+                    lambda: Connection(self._now_ns, self._gone, self._on_bytes),
                     endpoint.host,
                     endpoint.port,
                     ssl=endpoint.context,

@@ -32,7 +32,8 @@ from kernels.engine.recall.memo import Memo
 from kernels.engine.recall.model import RecallModel
 from kernels.engine.recall.queries import queries_at, queries_behind
 from kernels.engine.recall.reading import Reading
-from kernels.engine.recall.recall import recall_tokens
+from kernels.engine.recall.recall import recall_scores, recall_tokens
+from kernels.engine.recall.scores import TokenScores
 from kernels.engine.tokenizer import TokenIds
 from kernels.engine.vocabulary import END, NEWLINE, VOCABULARY_SIZE
 
@@ -56,12 +57,13 @@ class ReplyStart:
 class Reply:
     """tokens: with the first token and the one that ended it. is_stopped: it ended by itself, not by the limit.
 
-    evaluations: batches of queries that it took.
+    evaluations: batches of queries that it took. scores: of all tokens but the first, or nothing where nobody asked.
     """
 
     tokens: tuple[int, ...]
     is_stopped: bool
     evaluations: int
+    scores: tuple[TokenScores, ...] = ()
 
 
 def reply_state(model: RecallModel, reading: Reading, reference: Reference | None, position: int) -> int:
@@ -92,20 +94,22 @@ def generate(
     first_token: int,
     max_new_tokens: int,
     memo: Memo[Reply] | None = None,
+    best_count: int | None = None,
 ) -> Reply:
     """Write a reply whose first token is given.
 
     Effect: fills `memo`, if the reading has an identity.
     Args: first_token: the prefill engine recalled it, maybe wrongly. max_new_tokens: counts it, at least 1.
+        best_count: how many rivals each token's scores are to have; None: no scores.
     """
-    key = (reading.identity, start.state, start.position, first_token, max_new_tokens)
+    key = (reading.identity, start.state, start.position, first_token, max_new_tokens, best_count)
     known = memo.get(key) if memo is not None and reading.identity is not None else None
     if known is not None:
         return known
-    writer = _Writer(model, scanner, reading, start, first_token)
+    writer = _Writer(model, scanner, reading, start, first_token, best_count)
     while not writer.is_stopped and len(writer.tokens) < max_new_tokens:
         writer.extend(max_new_tokens - len(writer.tokens))
-    reply = Reply(tuple(writer.tokens), writer.is_stopped, writer.evaluations)
+    reply = Reply(tuple(writer.tokens), writer.is_stopped, writer.evaluations, tuple(writer.scores))
     if memo is not None and reading.identity is not None:
         memo.put(key, reply)
     return reply
@@ -115,12 +119,20 @@ class _Writer:
     """A reply under way."""
 
     def __init__(
-        self, model: RecallModel, scanner: Scanner, reading: Reading, start: ReplyStart, first_token: int
+        self,
+        model: RecallModel,
+        scanner: Scanner,
+        reading: Reading,
+        start: ReplyStart,
+        first_token: int,
+        best_count: int | None,
     ) -> None:
         self.tokens: list[int] = []
+        self.scores: list[TokenScores] = []
         self.evaluations = 0
         self._model = model
         self._scanner = scanner
+        self._best_count = best_count
         self._reading = reading
         self._position = start.position
         self._state = start.state
@@ -142,9 +154,14 @@ class _Writer:
         tail_contexts = np.concatenate([self._contexts, self._scanner.scan(ahead, self._carry).contexts])
         lags = len(self.tokens) + np.arange(len(contexts))
         queries = queries_behind(contexts, self._position, tail, tail_contexts, lags)
-        answers = recall_tokens(self._model, self._reading, queries)
         self.evaluations += 1
-        self._append(_accepted(answers, ahead))
+        if self._best_count is None:
+            self._append(_accepted(recall_tokens(self._model, self._reading, queries), ahead))
+            return
+        scores = recall_scores(self._model, self._reading, queries, self._best_count)
+        accepted = _accepted(np.array([one.token for one in scores], dtype=np.int32), ahead)
+        self.scores += scores[: len(accepted)]
+        self._append(accepted)
 
     def _append(self, tokens: list[int]) -> None:
         scan = self._scanner.scan(np.array(tokens, dtype=np.int32), self._carry)

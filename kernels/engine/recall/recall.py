@@ -15,6 +15,7 @@ from kernels.engine.recall.indexed import IndexedOutput, indexed_output
 from kernels.engine.recall.model import BLOCK_TOKENS, RecallModel
 from kernels.engine.recall.queries import Queries
 from kernels.engine.recall.reading import Reading
+from kernels.engine.recall.scores import TokenScores, scores_of
 from kernels.engine.recall.summaries import summary_output
 from kernels.engine.tokenizer import TokenIds
 from kernels.engine.vocabulary import VOCABULARY_SIZE
@@ -40,6 +41,12 @@ class Recalled:
 def recall_tokens(model: RecallModel, reading: Reading, queries: Queries) -> TokenIds:
     """The next token of each query. Returns: [n] int32; the lowest id on ties."""
     return best_tokens(model, _total(model, reading, queries, _indexed(model, reading, queries)))
+
+
+def recall_scores(model: RecallModel, reading: Reading, queries: Queries, count: int) -> list[TokenScores]:
+    """The tokens of `recall_tokens`, each with its log-probability and the `count` best of its place."""
+    total = _total(model, reading, queries, _indexed(model, reading, queries))
+    return scores_of(model, logits_of(model, total), count)
 
 
 def recall(model: RecallModel, reading: Reading, queries: Queries, *, reference: Reading | None = None) -> Recalled:

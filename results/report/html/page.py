@@ -14,6 +14,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from results.report.alone import HEADINGS
 from results.report.html import rate_plots, time_plots
 from results.report.html.marks import Plot
 from results.report.html.proof_rows import proof_rows
@@ -64,6 +65,7 @@ def render_html(report: Report) -> str:
         "dose": bool(doses),
         "times": bool(times),
         "faults": bool(report.faults),
+        "alone": report.alone is not None,
     }
     sections = [(name, title) for name, title in _SECTIONS if has.get(name, True)]
     return _environment().get_template("page.html").render(
@@ -79,6 +81,7 @@ def render_html(report: Report) -> str:
         first_wrong=first_wrong,
         times=times,
         struck=_struck(report.runs),
+        alone_headings=HEADINGS,
     )  # fmt: skip
 
 
@@ -91,6 +94,7 @@ _SECTIONS = (
     ("dose", "Dose"),
     ("times", "Time lines"),
     ("evidence", "Evidence"),
+    ("alone", "Asked again alone"),
     ("proof", "Path exercised"),
     ("configuration", "Configuration"),
     ("repeat", "Repeat"),

@@ -29,8 +29,10 @@ class ProofRow:
 
 def proof_rows(arms: Sequence[ArmPart]) -> list[ProofRow]:
     """One row a figure, in the order in which a page travels."""
+    is_live = any(arm.proof.host_units is not None for arm in arms)
     return [
-        ProofRow(label, tuple(_cell(arm.proof, names, text(arm.proof)) for arm in arms)) for label, names, text in _ROWS
+        ProofRow(label, tuple(_cell(arm.proof, names, text(arm.proof)) for arm in arms))
+        for label, names, text in (*_ROWS, *(_LIVE_ROWS if is_live else ()))
     ]
 
 
@@ -63,3 +65,10 @@ _ROWS = (
     ("reads of poisoned pages", (), lambda found: _count(found.poisoned_reads)),
     ("stale page reads in decode", (), lambda found: _count(found.decode_stale_reads)),
 )  # fmt: skip
+_LIVE_ROWS = (
+    (
+        "came from the host tier, by the server's own counter",
+        (proof.HOST_USED,),
+        lambda found: _count(found.host_units),
+    ),
+)

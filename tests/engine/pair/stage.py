@@ -12,7 +12,7 @@ from typing import Any
 
 from kernels.engine.evidence import RequestEvidence
 from kernels.engine.pair import METADATA_ROWS, PairSpec, ServingPair
-from kernels.engine.request import FinishReason, GenerateRequest, Usage
+from kernels.engine.request import FinishReason, GenerateRequest, Scores, Usage
 from kernels.engine.shared import SharedModel
 from kernels.engine.spec import DecodeSpec, PrefillSpec
 from kernels.hicache.geometry import Geometry, preset
@@ -48,9 +48,12 @@ class Heard:
     pieces: list[bytes] = field(default_factory=list)
     times_ns: list[int] = field(default_factory=list)
     ends: list[tuple[FinishReason, Usage, int, str]] = field(default_factory=list)
+    scores: list[Scores] = field(default_factory=list)
 
-    def on_text(self, text: bytes, t_ns: int) -> None:
+    def on_text(self, text: bytes, t_ns: int, scores: Scores | None = None) -> None:
         assert not self.ends, f"text {text!r} after the end {self.ends}"
+        if scores is not None:
+            self.scores.append(scores)
         self.pieces.append(text)
         self.times_ns.append(t_ns)
 

@@ -87,6 +87,6 @@ def test_mistakes_get_one_sentence(
 def test_a_newer_run_ends_with_the_environment_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = store(tmp_path, story())
     manifest = path / layout.MANIFEST
-    manifest.write_text(manifest.read_text().replace("kvrace-run/2", "kvrace-run/3"))
+    manifest.write_text(manifest.read_text().replace("kvrace-run/3", "kvrace-run/4"))
     assert main(["report", str(path)]) == 3
     assert "update this tool" in capsys.readouterr().err

@@ -156,6 +156,8 @@ async def _go_wrong(writer: asyncio.StreamWriter, fault: str, start: str, rest: 
         case "hang":
             writer.write(head() + b"".join(chunked(start, ends=False)))
             await asyncio.Event().wait()
+        case "mute":
+            await asyncio.Event().wait()
         case "not_http":
             writer.write(b"+PONG\r\n")
         case _:

@@ -8,15 +8,19 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.cli.main import main
 from harness.live.arms import ArmsRun, run_arms
 from harness.live.arrivals import load_shape
+from harness.live.outcome import LiveResult
 from harness.live.preflight import TOOL
 from harness.live.target import Target
 from harness.live.workload import live_workload
+from harness.live.workloads.formats import FileWorkload
+from kernels.errors import ConfigError
 from results.matrix.folder import open_matrix
 from results.reader import open_run
 from results.report.model import build_report
@@ -25,7 +29,22 @@ from tests.harness.live.fault_server import MODEL, FaultServer, answers_of, serv
 from tests.harness.live.live_requests import SEED, SMALL, request, workload_of
 
 WORKLOAD = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
-SIZES = ["--sessions", "6", "--prompt-tokens", "1800", "--max-tokens", "64", "--seed", str(SEED), *WORKLOAD]
+# One request a turn: what is asked besides has tests of its own.
+SIZES = [
+    "--task",
+    "call",
+    "--serial-check",
+    "0",
+    "--sessions",
+    "6",
+    "--prompt-tokens",
+    "1800",
+    "--max-tokens",
+    "64",
+    "--seed",
+    str(SEED),
+    *WORKLOAD,
+]
 
 
 @contextmanager
@@ -111,6 +130,42 @@ def test_arms_that_were_stopped_at_once_leave_a_record(tmp_path: Path) -> None:
     assert build_report(arms.folder).verdict is RunVerdict.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("problem", "code"), [(ConfigError("block too large", key="k"), None), (KeyboardInterrupt(), 130)]
+)
+def test_what_was_done_before_a_block_that_cannot_be_run_is_recorded(
+    problem: BaseException, code: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with in_a_thread(FaultServer(answers_of(workload_of(request(""))))) as server:
+        requests = [request(server.url, target=Target(name, server.url)) for name in ("on", "off")]
+        arms = ArmsRun(requests, blocks=6, out=tmp_path, on_progress=lambda _: None)
+        run_cell = arms.run_cell
+
+        def failing(*words: Any) -> LiveResult:
+            # As where a later block's sessions are too many, or Ctrl-C comes while they are made.
+            if arms.done:
+                raise problem
+            return run_cell(*words)
+
+        monkeypatch.setattr(arms, "run_cell", failing)
+        if code is None:
+            with pytest.raises(ConfigError, match="block too large"):
+                run_arms(arms, on_loop=lambda _: None)
+        else:
+            assert arms.exit_code(run_arms(arms, on_loop=lambda _: None)) == code
+    record = open_matrix(arms.folder).record
+    assert (record.partial, len(record.runs), record.runs[0].scenario) == (True, 1, "on")
+    assert code is not None or any("block too large" in note for note in record.notes)
+
+
+def test_a_block_of_a_file_has_the_files_next_sessions() -> None:
+    asked = request("", files=FileWorkload("sharegpt", Path("s.json"), "none"))
+    later = asked.in_block(3)
+    assert later.files is not None
+    assert (later.seed, later.files.first) == (SEED + 3, 3)
+    assert request("").in_block(2).files is None
+
+
 def test_probe_says_what_there_is_and_what_a_run_can_prove(capsys: pytest.CaptureFixture[str]) -> None:
     with in_a_thread(FaultServer({})) as server:
         assert main(["probe", "--base-url", server.url, "--concurrency", "3", "--quiet", "--json"]) == 0
@@ -121,8 +176,12 @@ def test_probe_says_what_there_is_and_what_a_run_can_prove(capsys: pytest.Captur
         "tool_choice": "yes", "usage": "no", "logprobs": "no", "parser quirks": "no", "same reply again, alone": "yes",
         "same reply, 3 at once": "yes", "metrics": "no", "clock skew": "unknown", "cache flush": "no",
         "host tier used": "unknown",
+        # It answers every question with one call, which is right for the small one only.
+        "task: call, 16,000 tokens": "no", "task: call, 1,800 tokens": "no", "task: named-call, 1,800 tokens": "no",
+        "task: word, 1,800 tokens": "no", "task: repeat, 1,800 tokens": "no",
     }  # fmt: skip
     assert shown["can_prove"] is True
+    assert any("masters no task" in line for line in shown["proves"])
     assert any("does not clear the host tier" in line for line in shown["proves"])
     assert TOOL["function"]["name"] == "open_door"
 

@@ -31,8 +31,9 @@ SERVER = "http://127.0.0.1:1/v1"
         (["--base-url", SERVER, "--set", "cache.x=1"], 2, "workload.KEY=VALUE"),
         (["--base-url", SERVER, "--api-key-env", "KVRACE_NOT_SET"], 2, "is not set"),
         (["--base-url", SERVER, "--proxies-from-environment"], 2, "--transport aiohttp"),
-        (["--base-url", SERVER, "--metrics-url", "x"], 3, "cannot be reached"),
+        (["--base-url", SERVER, "--metrics-url", "x"], 2, "--metrics-url 'x' is no URL"),
         (["--arm", f"a={SERVER}", "--arm", f"b={SERVER}", "--duration", "1m"], 2, "--blocks"),
+        (["--arm", f"a={SERVER}", "--arm", f"b={SERVER}", "--metrics-url", f"{SERVER}/metrics"], 2, "of one server"),
     ],
 )
 def test_wrong_words(words: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,7 +56,7 @@ def test_nobody_listens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     ("server", "words", "code", "sentence"),
     [
         (FaultServer({}), ["--model", "gpt"], 2, "the server has no model 'gpt'"),
-        (FaultServer({}, takes_tools=False), [], 3, "takes no tools"),
+        (FaultServer({}, takes_tools=False), ["--task", "call"], 3, "takes no tools"),
         (FaultServer({}, refuses_key=True), [], 2, "give a key that it takes"),
         (FaultServer({}, {"preflight": "server_error"}), [], 3, "the server answered 500: boom"),
         (FaultServer({}, {"preflight": "hang"}), ["--read-timeout", "0.1"], 3, "nothing more came within 0.1 s"),

@@ -14,7 +14,6 @@ from harness.live.credentials import Scrubber, read_credentials
 from harness.live.latency import ClientLag, client_lag, latency_of
 from harness.live.limits import ErrorStorm, TokenBudget
 from harness.live.preflight import chosen_model, read_models, refuse_long_prompts
-from harness.live.scrape import neutral
 from harness.live.target import arms_of, is_loopback, target_of
 from harness.transport.retry_after import retry_after_s
 from kernels.errors import ConfigError
@@ -192,23 +191,6 @@ def test_every_report_says_how_late_the_client_was() -> None:
     assert "UNKNOWN" in lag_notes({**on_time, "client_is_too_late": 1})[0]
 
 
-METRICS = """# TYPE sglang:prompt_tokens_total counter
-sglang:prompt_tokens_total{model_name="m",tp_rank="0"} 100.0
-sglang:prompt_tokens_total{model_name="m",tp_rank="1"} 50.0
-vllm:num_requests_running{engine="0"} 7.0
-vllm:external_prefix_cache_hits_total 12
-something_else 3
-"""
-
-
-def test_metrics_get_neutral_names_and_labels_are_added_up() -> None:
-    assert neutral(METRICS) == {
-        "server_prompt_tokens": 150.0, "server_running_max": 7.0, "server_host_hit_tokens": 12.0,
-    }  # fmt: skip
-    assert neutral("") == {}
-    assert neutral("<html>not found</html>") is None
-
-
 @pytest.mark.parametrize(
     ("header", "seconds"), [(None, None), ("3", 3.0), ("1.5", 1.5), ("-1", None), ("inf", None), ("soon", None)]
 )
@@ -224,6 +206,8 @@ def test_models_are_read_and_chosen() -> None:
         chosen_model("c", models)
     with pytest.raises(ConfigError, match="no --model was named, and the server has 2"):
         chosen_model(None, models)
+    llama = b'{"data": [{"id": "a", "meta": {"n_ctx": 8192, "n_ctx_train": 131072}}, {"id": "b", "meta": null}]}'
+    assert read_models(200, llama).context_tokens == {"a": 8192}
     unlisted = read_models(404, b"nothing here")
     assert chosen_model("any", unlisted) == "any"
     with pytest.raises(ConfigError, match="end in /v1"):

@@ -14,6 +14,7 @@ from harness.live.limits import Limits
 from harness.live.outcome import LiveResult, live_json
 from harness.live.rounds import planned_tokens
 from harness.live.run import LiveRequest, LiveRun, Patience
+from harness.live.serial.settings import SerialSettings
 from kernels.errors import ConfigError
 from results.errors import StorageProblem
 from results.findings import Verdict
@@ -118,7 +119,7 @@ async def test_server_that_asks_for_an_hour_is_left_alone() -> None:
 
 async def test_key_is_sent_and_is_in_no_artifact(tmp_path: Path) -> None:
     credentials = Credentials(KEY, {"X-Team": "team-secret-header"}, "--api-key-env K")
-    asked = request("http://127.0.0.1:1/v1", store=tmp_path, credentials=credentials)
+    asked = request("http://127.0.0.1:1/v1", store=tmp_path, credentials=credentials, serial=SerialSettings(16))
     answers = answers_of(workload_of(asked))
     leaky = {**answers, next(iter(answers)): ("say", f'{{"key": "{KEY}", "head": "team-secret-header"}}')}
     for server in (FaultServer(leaky), FaultServer(answers, refuses_key=True)):

@@ -84,3 +84,28 @@ async def test_machine_that_never_catches_up_does_not_starve_arrivals() -> None:
     run.cancel()
     await asyncio.wait([run])
     assert len(delivered_ns) == 1
+
+
+async def test_arrival_waits_for_a_bounded_number_of_events_however_far_the_machine_is_behind() -> None:
+    """A worker that polls for a half which never comes is such a machine: it has always something to do."""
+    machine, clock = FakeMachine(), TurnedClock()
+    polls, delivered_after = 0, []
+
+    def poll() -> None:
+        nonlocal polls
+        polls += 1
+        machine.at(machine.now_ns + 10, poll)
+
+    poll()
+    pacer = Pacer(machine, clock=clock)
+    clock.time_ns = 1_000_000
+    run = asyncio.ensure_future(pacer.run())
+    await _turns()
+    pacer.submit((1,), lambda: delivered_after.append(polls))
+    for _ in range(100):
+        await _turns()
+    run.cancel()
+    await asyncio.wait([run])
+    assert len(delivered_after) == 1
+    assert delivered_after[0] < 300
+    assert polls > 500, "the machine has gone on catching up"

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from harness.load.clock import yield_to_others
-from harness.load.names import Role, request_keys
-from harness.pair.admission import Admission, RoomTakenError, Ticket
+from harness.load.names import ROLES, Role, other_role, request_keys
+from harness.pair.admission import Admission, RoomTakenError, RoomUsedUpError, Ticket
 
 pytestmark = pytest.mark.asyncio
 
@@ -122,6 +122,42 @@ async def test_resend_of_one_half_to_the_same_room() -> None:
     assert first.order < door.gate.submitted[0][0] < second.order, "the abort must hit the first and not the second"
     assert door.gate.held == set()
     assert decode.request_id == NAME
+
+
+@pytest.mark.parametrize("again", ["prefill", "decode"])
+@pytest.mark.parametrize("is_other_connected", [True, False])
+async def test_half_that_comes_again_when_the_other_is_over_is_refused(again: Role, is_other_connected: bool) -> None:
+    """A router's HTTP client sends it twice: the engine would wait for a half that will never come again."""
+    door = Door()
+    tickets = {role: door.arrive(role) for role in ROLES}
+    other = other_role(again)
+    door.admission.ended(tickets[other])
+    door.admission.abandoned(tickets[again])
+    door.admission.close(tickets[again])
+    if not is_other_connected:
+        door.admission.close(tickets[other])
+    with pytest.raises(RoomUsedUpError, match=f"room 1 is used up: the {again} half comes again"):
+        door.arrive(again)
+    # The pair once more, as the router then sends it.
+    assert {door.arrive(role, room=2).request_id for role in ROLES} == {"room-2"}
+
+
+async def test_half_that_comes_again_after_its_own_end_is_refused() -> None:
+    """A second hand-off would write to pages that decode may have given to somebody else by then."""
+    door = Door()
+    prefill, _ = door.arrive("prefill"), door.arrive("decode")
+    door.admission.ended(prefill)
+    door.admission.close(prefill)
+    with pytest.raises(RoomUsedUpError):
+        door.arrive("prefill")
+
+
+async def test_half_that_comes_again_before_the_other_has_come_is_served() -> None:
+    door = Door()
+    first = door.arrive("decode")
+    door.admission.abandoned(first)
+    door.admission.close(first)
+    assert {door.arrive(role).request_id for role in ROLES} == {"room-1"}
 
 
 async def test_abandoned_half_is_aborted_in_line_and_takes_the_other_with_it() -> None:

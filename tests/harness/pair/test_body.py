@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.pair.body import DEFAULT_NEW_TOKENS, BadBodyError, chat_body
+from harness.pair.body import DEFAULT_NEW_TOKENS, chat_body
+from harness.pair.fields import BadBodyError
 
 TOOL = {"type": "function", "function": {"name": "find", "parameters": {}}}
 GOOD: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}], "bootstrap_room": 7}

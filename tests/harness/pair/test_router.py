@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import aiohttp
 import pytest
@@ -199,6 +200,18 @@ async def test_client_that_hangs_up_aborts_both_engines() -> None:
     assert b'sglang:num_aborted_requests_total{engine_type="decode",model_name="kvrace-recall"} 1.0' in metrics
 
 
+@pytest.mark.parametrize(("problem", "is_reported"), [(ConnectionResetError("gone"), False), (KeyError("ours"), True)])
+async def test_hang_up_is_no_error_of_the_server_and_a_bug_is(
+    problem: Exception, is_reported: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(_: web.Request) -> web.Response:
+        raise problem
+
+    async with routed(fails, fine) as url:
+        await post(url, b"{}")
+    assert any(record.exc_info and record.exc_info[1] is problem for record in caplog.records) is is_reported
+
+
 async def test_client_that_hangs_up_in_the_middle_aborts_decode() -> None:
     async with served(stall_after=2) as (pair, engines):
         body = json.dumps({"messages": [{"role": "user", "content": "x"}], "stream": True}).encode()
@@ -211,3 +224,28 @@ async def test_client_that_hangs_up_in_the_middle_aborts_decode() -> None:
         _, metrics = await get(f"{pair.router_url}/metrics")
     assert not engines.decoding
     assert b"kvrace:router_open_requests 0.0" in metrics
+
+
+@pytest.mark.parametrize("step", ["prepare", "write"])
+async def test_write_to_a_client_that_has_gone_is_nobody_s_error(
+    step: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker may see a closed connection before it is told of it: the request is given up all the same."""
+    sound = getattr(web.StreamResponse, step)
+
+    async def closed(response: web.StreamResponse, what: Any) -> Any:
+        if response.content_type == "text/event-stream" and (step == "prepare" or b"I do" in what):
+            raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")
+        return await sound(response, what)
+
+    monkeypatch.setattr(web.StreamResponse, step, closed)
+    async with served(stall_after=2) as (pair, engines):
+        body = {"messages": [{"role": "user", "content": "x"}], "stream": True, "bootstrap_room": 7,
+                "bootstrap_host": "127.0.0.1", "bootstrap_port": 1}  # fmt: skip
+        asked = [asyncio.ensure_future(post(f"{pair.worker_url(role)}/v1/chat/completions", body))
+                 for role in ("prefill", "decode")]  # fmt: skip
+        while "abort decode" not in {event for _, event, _ in engines.machine.trace}:
+            await get(f"{pair.router_url}/v1/models")
+        await asyncio.wait(asked)
+    assert not engines.decoding
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

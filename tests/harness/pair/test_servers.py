@@ -122,7 +122,8 @@ async def test_facts_and_counters(server: str) -> None:
     assert flushed == 200
 
 
-async def test_flush_of_a_busy_engine_is_refused_with_a_sentence() -> None:
+async def test_flush_of_a_busy_engine_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.pair.worker_facts.FLUSH_PATIENCE_NS", 0)
     async with served(is_busy=True) as (pair, _):
         status, raw = await post(f"{pair.router_url}/flush_cache", b"")
     assert status == 400

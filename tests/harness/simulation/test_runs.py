@@ -94,6 +94,7 @@ def test_the_other_arms_are_clean(shared: SharedModel, name: str) -> None:
     assert (summary.turns_corrupted, summary.stale_reads, summary.poisoned_reads) == (0, 0, 0)
     for turn in result.turns:
         (call,) = turn.tool_calls
+        assert turn.expected is not None
         assert call.name == turn.expected.name
     is_off = name.startswith("off")
     assert (summary.load_backs == 0) == is_off

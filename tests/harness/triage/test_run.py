@@ -11,8 +11,10 @@ import pytest
 
 from harness.cli.main import main
 from harness.triage.command import ServerCommand
+from harness.triage.conclusion import are_judged
 from harness.triage.server import Server, ServerFailed
 from results.matrix.folder import open_matrix
+from results.reader import open_run
 from tests.harness.cli.child import TEST_S, child
 
 SERVER = Path(__file__).parent / "recall_server.py"
@@ -140,3 +142,28 @@ def test_ctrl_c_keeps_what_was_done_and_ends_the_server(tmp_path: Path) -> None:
     shown = json.loads(ended.out)
     assert shown["matrix"]["partial"] is True
     assert shown["matrix"]["runs"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(TEST_S)
+def test_a_toggle_whose_load_makes_no_sense_does_not_cost_what_was_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Each option reads well, and they do not go together, which shows when the arm's turn has come.
+    toggles = "[toggle.odd]\nstress = '--rate 3'\n[toggle.off]\ndrop = ['--fault']\n"
+    code, arms, shown = triage(plan(tmp_path, "--fault a", toggles, blocks=2), tmp_path / "out", capsys)
+    assert code == 1
+    assert arms["odd"]["effect"] == "not run"
+    assert "--rate belongs to" in arms["odd"]["detail"]
+    assert arms["off"]["effect"] == "clean, but too few blocks"
+    runs = [open_run(path) for path in Path(str(shown["run_dir"]), "runs").iterdir()]
+    assert {run.manifest.scenario for run in runs} == {"base", "off", "base-again"}
+    # A server with a fault must not be asked for less than the same server without it.
+    assert {run.manifest.configuration["task"] for run in runs} == {"call"}
+    assert len({run.manifest.seed for run in runs}) == 2
+
+
+def test_an_arm_that_nobody_could_judge_is_no_cure() -> None:
+    assert [are_judged(*counts) for counts in ((0, 0), (0, 6), (2, 6), (3, 6), (6, 6))] == [
+        False, False, False, True, True,
+    ]  # fmt: skip

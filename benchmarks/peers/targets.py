@@ -1,0 +1,141 @@
+"""What the tools are aimed at: three sound pairs, and nine with one defect each.
+
+Owns: the list. Each planted one is the sound pair of `pair.toml` with one switch turned or one piece of code changed in
+memory, and nothing else. Does not own: serving them (`serve`), what a tool makes of them. Source: classes of the public
+bugs in docs/zoo.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+SCENARIO: Final = Path(__file__).with_name("pair.toml")
+
+Changes = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One server. overrides: of the scenario. place, changes: a function, and text of it with what stands instead.
+
+    cause: pattern that a report must match to have named what is wrong; empty where no order is missing.
+    """
+
+    name: str
+    what: str
+    is_sound: bool = False
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    place: str = ""
+    changes: Changes = ()
+    cause: str = ""
+
+
+_LAYERS = "    for layer in range(geometry.layer_count):\n"
+_LAYER_RECORD = "tier.load.record(rank.ring.layer_event(slot, layer))"
+_ARRIVED = """        meeting.arrived = self._machine.event(f"handoff[{meeting.room}].arrived")
+        lead.record(meeting.arrived)
+"""
+_ROW = """        row = self._rows.at_source(meeting.row)
+        written = Write(row, np.array([row_version], dtype=np.int64))
+        lead.launch("metadata row", duration_ns=1_000, point="compute.layer", writes=(written,))
+        lead.copy(row, self._rows.at_target(meeting.row), point=HANDOFF_POINT, label="handoff metadata row")
+"""
+_LEAD = "        lead = self._streams[0]\n"
+_REPLY = "        reply = self._readout.reply(job.prompt, begun, seen[1].tail[0])\n"
+
+TARGETS: Final = (
+    Target("sound", "as it stands", is_sound=True),
+    Target("bf16", "near ties that the batch decides", is_sound=True, overrides={"engine.numerics": "bf16"}),
+    Target(
+        "slow",
+        "a third of the speed, loads held up by 5 ms",
+        is_sound=True,
+        overrides={"engine.decode_step_ms": "24", "cost.bandwidth_scale": "0.1", "delays.h2d.index_k": "constant:5ms"},
+    ),
+    Target(
+        "gate_missing",
+        "the index-K read does not wait for its load",
+        overrides={"cache.gate_index_k": "false"},
+        cause=r"index_k.* indexer\[.*not after .*load index_k",
+    ),
+    Target(
+        "early_completion",
+        "a layer says that it is loaded before its copies are",
+        place="kernels.hicache.transfers:issue_load",
+        changes=((_LAYER_RECORD, "pass"), (_LAYERS, f"{_LAYERS}        {_LAYER_RECORD}\n")),
+        cause=r"EARLY_RECORD",
+    ),
+    Target(
+        "stale_slot",
+        "a forward asks the events of an earlier load",
+        place="kernels.hicache.gate:LayerGate.set_consumer",
+        changes=(
+            ("self.consumer = index", "self.consumer = index if self.consumer == NO_CONSUMER else self.consumer"),
+        ),
+        cause=r"WRONG_EVENT|MISSING_WAIT",
+    ),
+    Target(
+        "free_in_flight",
+        "pages are given away while they are being backed up",
+        place="kernels.hicache.backups:BackupQueue.poll",
+        changes=(
+            ("is_done = yield from all_done(self._in_flight[0].finish)", "is_done = True\n            yield from ()"),
+        ),
+        cause=r"backup\[\d+\]",
+    ),
+    Target(
+        "unpinned_before_sent",
+        "a prompt's pages are let go when its hand-off begins, not when it ends; rare",
+        place="kernels.engine.prefill:PrefillEngine._acknowledge",
+        changes=(("if (yield Query(sending.arrived)):", "if (yield Query(sending.arrived)) or True:"),),
+        cause=r"handoff",
+    ),
+    Target(
+        "publish_early",
+        "the decode side is told before the pages have arrived",
+        place="kernels.engine.handoff:Handoff.send",
+        changes=((_ARRIVED, ""), (_ROW, ""), (_LEAD, _LEAD + _ROW + _ARRIVED)),
+        cause=r"handoff",
+    ),
+    Target(
+        "missing_pool",
+        "index-K is not backed up with the rest",
+        place="kernels.hicache.transfers:issue_backup",
+        changes=(
+            (
+                "    for kind in geometry.pool_kinds:",
+                "    for kind in geometry.pool_kinds:\n        if kind == 'index_k':\n            continue",
+            ),
+        ),
+        cause=r"index_k",
+    ),
+    Target(
+        "wrong_key",
+        "a page's key has eight values",
+        place="kernels.engine.prompt:_page_keys",
+        changes=(("int.from_bytes(chain[:_KEY_BYTES], \"little\")", "chain[0] & 7"),),
+        cause=r"key",
+    ),
+    Target(
+        "repeatable",
+        "in a batch, every fourth prompt is read from its last page only",
+        place="kernels.engine.decode:DecodeEngine._first_read",
+        changes=(
+            (
+                _REPLY,
+                "        table = seen[1].tail[0]\n"
+                "        if len(self._running) > 1 and len(job.prompt.tokens) % 4 == 0:\n"
+                "            table = np.repeat(table[-1:], len(table))\n"
+                "        reply = self._readout.reply(job.prompt, begun, table)\n",
+            ),
+        ),
+        cause=r"table",
+    ),
+)  # fmt: skip
+
+
+def target_named(name: str) -> Target:
+    return next(target for target in TARGETS if target.name == name)

@@ -1,0 +1,88 @@
+"""Which run of a folder, and which of its turns.
+
+Owns: the choice, and the sentence where there is none. Does not own: judging. Floor 5. Source: ours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernels.errors import ConfigError
+from results.findings import Judgement, Origin
+from results.matrix.folder import is_matrix, open_matrix
+from results.reader import Run, open_run
+from results.records import TurnRecord
+from results.report.witness import Witness, first_corrupted
+
+_TURN = re.compile(r"(\d{1,9}):(\d{1,9})")
+TurnKey = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTurn:
+    """A turn of a run. judgement: None for a turn that counts in no figure (of a warm-up, say)."""
+
+    run: Run
+    turn: TurnRecord
+    judgement: Judgement | None
+
+
+def turn_key(text: str) -> TurnKey:
+    """`SESSION:TURN`. Raises: ConfigError."""
+    match = _TURN.fullmatch(text)
+    if match is None:
+        raise ConfigError(f"--turn '{text}' does not have the form SESSION:TURN", key="--turn", value=text)
+    return int(match[1]), int(match[2])
+
+
+def choose(path: Path, key: TurnKey | None) -> ChosenTurn:
+    """The turn that was named, or the first corrupted one; of a matrix, in the first run that has it.
+
+    Raises: ConfigError, also where nothing is corrupted and no turn was named; NewerRun.
+    """
+    if not is_matrix(path):
+        run = open_run(path)
+        found = _in(run, key)
+        if found is None:
+            raise ConfigError(_nothing(f"'{path}'", run, key), key="--turn")
+        return found
+    matrix = open_matrix(path)
+    kept = [matrix.run_folder(run.run_dir) for run in matrix.record.runs if run.run_dir is not None]
+    folders = [folder for folder in kept if folder.is_dir()]
+    if not folders:
+        raise ConfigError(f"'{path}' keeps no runs, so there is nothing to make a script of", key="run_dir")
+    for folder in folders:
+        found = _in(open_run(folder), key)
+        if found is not None:
+            return found
+    what = "no turn is corrupted" if key is None else f"there is no session {key[0]} turn {key[1]}"
+    raise ConfigError(f"{what} in any of the {len(folders)} runs of '{path}'", key="--turn")
+
+
+def _in(run: Run, key: TurnKey | None) -> ChosenTurn | None:
+    judged = {judgement.key: judgement for judgement in run.judgements}
+    if key is not None:
+        turn = next((turn for turn in (*run.turns, *run.aside) if turn.key == key), None)
+        return None if turn is None else ChosenTurn(run, turn, judged.get(key))
+    turns = [turn for turn in run.turns if turn.key in judged]
+    witness = _first(turns, judged)
+    return None if witness is None else ChosenTurn(run, witness.turn, witness.judgement)
+
+
+def _first(turns: list[TurnRecord], judged: dict[TurnKey, Judgement]) -> Witness | None:
+    """One that lost the race itself, where the machine can tell; pages that it poisoned make others wrong too."""
+    own = [turn for turn in turns if judged[turn.key].origin is Origin.PRIMARY]
+    return first_corrupted(own, [judged[turn.key] for turn in own]) or first_corrupted(
+        turns, [judged[turn.key] for turn in turns]
+    )
+
+
+def _nothing(name: str, run: Run, key: TurnKey | None) -> str:
+    if key is None:
+        return f"no turn of {name} is corrupted ({len(run.turns)} turns); --turn SESSION:TURN takes any other"
+    turns = [turn.turn for turn in (*run.turns, *run.aside) if turn.session == key[0]]
+    if turns:
+        return f"session {key[0]} of {name} has the turns {min(turns)} to {max(turns)}, not {key[1]}"
+    return f"{name} has no session {key[0]}; it has {len(run.sessions)} sessions"

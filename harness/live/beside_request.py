@@ -1,0 +1,93 @@
+"""From the words of a stress command to the plan of what goes on beside its load.
+
+Owns: the defaults that hang on other options, and what does not go together. Does not own: options (`harness/cli`), the
+parts (`beside.py`). Floor 5. Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.live.beside import BesidePlan, ToxicPlan
+from harness.live.liveness.recovery import RecoverySettings
+from harness.live.server_logs.tail import opened
+from harness.live.server_logs.zones import zone_offset_s
+from harness.simulation import provenance
+from kernels.errors import ConfigError
+
+_RECOVERY_PATIENCE_S = 30.0
+_TOXIC = ("toxic", "toxic_command", "toxic_block", "toxic_tokens")
+
+
+def beside_plan(arguments: Mapping[str, Any], arm: str | None, arms: Sequence[str]) -> BesidePlan:
+    """One server's plan. Raises: ConfigError.
+
+    Args:
+        arm: its name, where there are several; None for the only one. arms: all names.
+    """
+    zone = arguments["log_zone"]
+    logs = [file for name, file in _logs(arguments["server_logs"], arms) if name in (None, arm)]
+    for file in logs:
+        # A wrong name is told before the server is asked for anything.
+        opened(file).close()
+    hang_timeout_s, read_timeout_s = arguments["hang_timeout"], float(arguments["read_timeout"])
+    wants_recovery = arguments["recovery"]
+    settings = RecoverySettings(float(arguments["recovery_wait"]), min(read_timeout_s, _RECOVERY_PATIENCE_S))
+    return BesidePlan(
+        server_logs=tuple(logs),
+        log_offset_s=None if zone is None else zone_offset_s(zone, provenance.utc_now()),
+        hang_timeout_s=read_timeout_s / 2 if hang_timeout_s is None else float(hang_timeout_s),
+        recovery=None if wants_recovery is False else settings,
+        recovers_after_cuts_only=wants_recovery is None and arm is not None,
+        toxic=_toxic(arguments, is_alone=arm is None),
+        requires_host_tier=bool(arguments["requires_host_tier"]),
+    )
+
+
+def beside_words(arguments: Mapping[str, Any]) -> list[str]:
+    """What of it stands in the command that repeats the run."""
+    words = []
+    for text in arguments["server_logs"]:
+        words += ["--server-log", text]
+    is_toxic = arguments["toxic"] is not None or arguments["toxic_command"] is not None
+    names = ("log_zone", "hang_timeout", *(_TOXIC if is_toxic else ()))
+    for name in names:
+        if arguments[name] is not None:
+            words += [f"--{name.replace('_', '-')}", str(arguments[name])]
+    if arguments["recovery_wait"] != RecoverySettings().wait_s:
+        words += ["--recovery-wait", str(arguments["recovery_wait"])]
+    if arguments["recovery"] is not None:
+        words.append("--recovery" if arguments["recovery"] else "--no-recovery")
+    if arguments["requires_host_tier"]:
+        words.append("--require-host-tier")
+    return words
+
+
+def _logs(texts: Sequence[str], arms: Sequence[str]) -> list[tuple[str | None, Path]]:
+    """(arm, file) of each; no arm where there is one server only."""
+    if not arms:
+        return [(None, Path(text)) for text in texts]
+    found: list[tuple[str | None, Path]] = []
+    for text in texts:
+        name, equals, file = text.partition("=")
+        if not equals or name not in arms:
+            what = f"--server-log '{text}' does not say whose log it is; with --arm write ARM=FILE"
+            raise ConfigError(what, key="--server-log", value=text, allowed=tuple(arms))
+        found.append((name, Path(file)))
+    return found
+
+
+def _toxic(arguments: Mapping[str, Any], *, is_alone: bool) -> ToxicPlan | None:
+    kind, command = arguments["toxic"], arguments["toxic_command"]
+    if kind is None and command is None:
+        if arguments["toxic_block"] is not None:
+            raise ConfigError("--toxic-block belongs to --toxic or --toxic-command", key="--toxic-block")
+        return None
+    if kind is not None and command is not None:
+        raise ConfigError("--toxic and --toxic-command are two neighbours; leave one of them out", key="--toxic")
+    if not is_alone:
+        raise ConfigError("--toxic and --arm both divide the time into blocks; measure one server at a time",
+                          key="--toxic")  # fmt: skip
+    return ToxicPlan(kind, command, arguments["toxic_block"], int(arguments["toxic_tokens"]))

@@ -1,0 +1,1 @@
+"""Does the server keep working: hangs, stuck queues, noisy neighbours, recovery."""

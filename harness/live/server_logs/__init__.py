@@ -1,0 +1,1 @@
+"""Logs of a live server, read for lines that matter."""
