@@ -11,10 +11,10 @@ UV := uv==0.13.9
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fix check test run smoke bench docs lock parts live live-vllm live-dynamo lock-parts bench-planted fuzz bench-peers
+.PHONY: help setup fix check test run smoke bench docs lock parts live live-routers live-vllm live-dynamo lock-parts bench-planted fuzz bench-peers
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make .venv from requirements.lock
 	@:
@@ -93,6 +93,9 @@ INSTALLED := .installed-from-lock
 
 parts: .venvs/parts/$(INSTALLED) ## install sglang-router and smg for tests/real_parts
 	@:
+
+live-routers: $(STAMP) .venvs/parts/$(INSTALLED) ## the main scenario through other people's load balancers
+	@$(PY) benchmarks/live_servers.py routers $(ARGS)
 
 live: $(STAMP) .venvs/llamacpp/$(INSTALLED) ## probe and load a real language model (llama.cpp)
 	@$(PY) benchmarks/live_servers.py llamacpp $(ARGS)

@@ -1,4 +1,4 @@
-"""Our commands against servers that nobody here wrote: `make live`, `make live-vllm`, `make live-dynamo`.
+"""Our commands against servers that nobody here wrote: `make live`, `live-vllm`, `live-dynamo`, `live-routers`.
 
 Owns: which servers there are, the scratch folder, the words on the screen, the JSON under benchmarks/results and the
 tables of docs/live-servers.md. Does not own: any server (benchmarks/live). Source: ours.
@@ -20,9 +20,11 @@ from benchmarks.live.launching import ServerProblem  # noqa: E402
 from benchmarks.live.llamacpp import LlamaCpp  # noqa: E402
 from benchmarks.live.real_server import RealServer  # noqa: E402
 from benchmarks.live.record import versions_of, write  # noqa: E402
+from benchmarks.live.routers import Routers  # noqa: E402
+from benchmarks.live.tables import refill_page  # noqa: E402
 from benchmarks.live.vllm import Vllm  # noqa: E402
 
-SERVERS: tuple[RealServer, ...] = (LlamaCpp(), Vllm(), Dynamo())
+SERVERS: tuple[RealServer, ...] = (Routers(), LlamaCpp(), Vllm(), Dynamo())
 
 
 def main() -> int:
@@ -43,7 +45,8 @@ def main() -> int:
             print(problem, file=sys.stderr)
             return 3
     path = write(server.name, versions_of(server.python, server.packages), parts)
-    print(f"kept in {path.relative_to(ROOT)}")
+    refill_page()
+    print(f"kept in {path.relative_to(ROOT)}, shown in docs/live-servers.md")
     return 0
 
 

@@ -10,12 +10,14 @@ import json
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.live.clock import now_s
+from results.reader import open_run
 
 ROOT = Path(__file__).resolve().parents[2]
 _WALL_S_MAX = 3_600.0
@@ -28,19 +30,24 @@ class CommandFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One command. shown: its JSON, as it came. what: why it was run."""
+    """One command. shown: its JSON, as it came. what: why it was run. errors: of the turns of its run, by sentence."""
 
     what: str
     command: str
     exit_code: int
     wall_s: float
     shown: Mapping[str, Any]
+    errors: Mapping[str, int]
 
     def kept(self, fields: Sequence[str]) -> dict[str, Any]:
         """What the record keeps: the command and the named fields of its JSON."""
         chosen = {name: self.shown[name] for name in fields if name in self.shown}
+        alone = chosen.get("served_alone")
+        if alone is not None:
+            # The run's folder has every turn; here their number by verdict is enough.
+            chosen["served_alone"] = {**alone, "turns": dict(Counter(turn["verdict"] for turn in alone["turns"]))}
         head = {"what": self.what, "command": self.command, "exit_code": self.exit_code, "wall_s": self.wall_s}
-        return {**head, "shown": chosen}
+        return {**head, "shown": chosen, **({"errors": dict(self.errors)} if self.errors else {})}
 
 
 def run(what: str, words: Sequence[str], *, folder: Path, beside: Callable[[], None] = lambda: None) -> Ran:
@@ -60,4 +67,7 @@ def run(what: str, words: Sequence[str], *, folder: Path, beside: Callable[[], N
             raise
     if running.returncode not in _RUN_CODES or not out.strip():
         raise CommandFailed(f"exit code {running.returncode} of: {command}\n{err.strip()[-3_000:]}")
-    return Ran(what, command, running.returncode, round(now_s() - began_s, 1), json.loads(out))
+    shown = json.loads(out)
+    turns = open_run(Path(shown["run_dir"])).turns if shown.get("run_dir") else []
+    errors = Counter(turn.error for turn in turns if turn.error is not None)
+    return Ran(what, command, running.returncode, round(now_s() - began_s, 1), shown, errors)

@@ -31,6 +31,9 @@ STRESSED = (
 _SIZES = ("--sessions", str(_SLOTS), "--prompt-tokens", "1800", "--max-tokens", "64", "--set", "workload.turns_max=3",
           "--set", "workload.turns_min=3", "--set", "workload.think_s=0.2")  # fmt: skip
 
+_PLAIN = ("--task", "none", "--serial-check", "0", "--seed", "1")
+"""Replies whose right answer nobody knows, judged by their text alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class LlamaCpp:
@@ -52,5 +55,6 @@ class LlamaCpp:
             runs = [
                 run("probe", ["probe", *where, *patient], folder=folder).kept(PROBED),
                 run("stress", ["stress", *where, *_SIZES, *patient], folder=folder).kept(STRESSED),
+                run("plain English", ["stress", *where, *_SIZES, *patient, *_PLAIN], folder=folder).kept(STRESSED),
             ]
             return [Part(self.name, settings, server.start_s, round(server.memory_mb()), runs)]

@@ -46,7 +46,8 @@ async def infer_check(command: Path, url: str, target: str, seed: int, asked: Se
         target=target,
         seed=seed,
         is_alarm=is_alarm,
-        is_true=_points_at_wrong(results, asked) if is_alarm else None,
+        # A reply that it could not use is one that a sound server gives: these prompts have an answer.
+        is_true=(errors > 0 or _points_at_wrong(results, asked)) if is_alarm else None,
         alarm_s=seconds if is_alarm else None,
         alarm_requests=requests if is_alarm else None,
         total_s=seconds,

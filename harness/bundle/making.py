@@ -123,6 +123,10 @@ def _facts(chosen: ChosenTurn, file: str, rounds: int, packed: Packed, scrubber:
     kind, why = _verdict(chosen)
     sent = f"{plural(packed.sessions, 'session')} with {plural(packed.turns, 'request')}"
     left = f"; {plural(packed.left_out, 'session')} of that time had no room here" if packed.left_out else ""
+    hung_up = sum(bool(one.load and one.load.hung_up) for one in run.aside)
+    unheard = (
+        f"The run's clients hung up on {plural(hung_up, 'request')} on purpose; this script hears all to the end.",
+    )
     return ScriptFacts(
         file=file,
         title=f"{_model(run)}: session {turn.session} turn {turn.turn} of a run: {kind}.",
@@ -131,6 +135,7 @@ def _facts(chosen: ChosenTurn, file: str, rounds: int, packed: Packed, scrubber:
             f"It was made by kvrace {manifest.versions.get('kvrace', '?')}, revision {manifest.git_revision}, with",
             f"    {manifest.repeat}",
             f"In this script: {sent}, as they were sent up to the end of that turn{left}.",
+            *(unheard if hung_up else ()),
         ),
         model=_model(run),
         session=turn.session,

@@ -76,7 +76,8 @@ def _rounds(run: Run) -> RoundSource:
             files = file_workload(view["source"], plant=view["plant"], block_tokens=view.get("block_tokens"))
             assert files is not None, view
             files = replace(files, room_tokens=view.get("room_tokens"), first=view.get("first", 0))
-            load = load_shape(view.get("load", "closed"), view["sessions"], None, None)
+            # Of all that a load is, only this says which sessions there are.
+            load = load_shape("trace" if view.get("is_once") else "closed", view["sessions"], None, None)
             spec = live_workload(load, source=BUILTIN, prompt_tokens=None, overrides={})
     except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
         what = f"'{run.path}' does not say how its workload was made in words that this version knows ({error})"

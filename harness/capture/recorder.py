@@ -102,6 +102,9 @@ class Recorder:
             if self.problem is None:
                 try:
                     await self._store(watch)
+                except RecursionError:
+                    # Nested so deeply that nobody can look for secrets in it, so it must not be kept.
+                    self._leave_out(watch)
                 except StorageProblem as problem:
                     self.problem = problem
                     self._full(str(problem))
@@ -141,10 +144,7 @@ class Recorder:
     async def _store(self, watch: ExchangeWatch) -> None:
         body, _ = payload(watch.body)
         if not isinstance(body, dict):
-            self._pass(watch.path)
-            # It took the place of one that can be recorded.
-            self._begun -= 1
-            self._is_full = self._is_full and self._begun + 1 != self._limits.exchanges
+            self._leave_out(watch)
             return
         reply, first_token_ns, error = await watch.reply()
         await yield_to_others()
@@ -186,6 +186,12 @@ class Recorder:
         cleaned = self._scrubber.value(message)
         await yield_to_others()
         return cleaned
+
+    def _leave_out(self, watch: ExchangeWatch) -> None:
+        """It took the place of one that can be recorded."""
+        self._pass(watch.path)
+        self._begun -= 1
+        self._is_full = self._is_full and self._begun + 1 != self._limits.exchanges
 
     def _full(self, reason: str) -> None:
         self._is_full = True

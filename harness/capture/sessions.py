@@ -7,9 +7,8 @@ Owns: the count, from messages alone: clients send no session. Does not own: mak
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
-
-import orjson
 
 
 class SessionCount:
@@ -43,9 +42,14 @@ def _prefixes(body: dict[str, Any]) -> list[bytes]:
     messages = body.get("messages")
     if not isinstance(messages, list):
         messages = [body.get("prompt")] if body.get("prompt") is not None else []
-    state = hashlib.sha256(orjson.dumps([body.get("model"), body.get("system")]))
+    state = hashlib.sha256(_plain([body.get("model"), body.get("system")]))
     digests = []
     for message in messages:
-        state.update(orjson.dumps(message, option=orjson.OPT_SORT_KEYS))
+        state.update(_plain(message))
         digests.append(state.digest())
     return digests
+
+
+def _plain(value: Any) -> bytes:
+    """Of whatever JSON may hold, halves of surrogate pairs and whole numbers of any length too."""
+    return json.dumps(value, sort_keys=True).encode()

@@ -1,6 +1,6 @@
 """A worker's front door that goes wrong on purpose, and notes what every balancer brings to it.
 
-Owns: passing requests on to one of our workers byte for byte, the planted faults, and the list of deliveries. Does not
+Owns: passing requests on to one of our workers byte for byte, planting faults, and the list of deliveries. Does not
 own: the worker, the balancer, any assertion. Floor: tests. Source: facts/real-servers.md section 1 (the faults).
 """
 
@@ -23,16 +23,6 @@ CHAT = "/v1/chat/completions"
 _HOP = {"transfer-encoding", "content-length", "connection", "keep-alive", "content-encoding"}
 """Headers about one connection, which are not passed on."""
 
-FAULTS = {
-    "refused": "500 before the worker hears of it",
-    "bad_request": "400 before the worker hears of it",
-    "dropped": "the connection is closed before the worker hears of it",
-    "lost": "the worker serves it, and the connection is closed before its answer is passed on",
-    "error_in_200": "an error object in the middle of a reply of status 200, then [DONE]",
-    "no_done": "a whole reply but for the last [DONE]",
-    "cut": "the connection is closed in the middle of the reply",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
@@ -46,7 +36,8 @@ class Delivery:
 
 @dataclass(slots=True, eq=False)
 class FaultyFront:
-    """faults: by the turn's name, planted at its first delivery here; later ones pass.
+    """faults: of `benchmarks/live/outcomes.FAULTS`, by the turn's name. They are planted at its first delivery here, and
+    later ones pass.
 
     on_arrival: told of every delivery, before it is passed on.
     """

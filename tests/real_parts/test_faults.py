@@ -1,7 +1,7 @@
 """What goes wrong between a balancer and our workers is told for what it is: one record a turn, never corruption.
 
-Owns: the table of what each balancer makes of each fault, as measured with the versions that are pinned. Does not own:
-the faults themselves (`faulty_front.py`). Floor: tests. Source: facts/real-servers.md section 1, and measured here.
+Owns: how an outcome is read from a record and from what the workers got. Does not own: the faults (`faulty_front.py`),
+what is expected of each balancer (`benchmarks/live/outcomes.py`). Floor: tests.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.live.balancers import BALANCERS, Balancer
+from benchmarks.live.outcomes import ENDS_WELL, OUTCOMES
 from harness.live.arrivals import load_shape
 from harness.live.outcome import LiveResult
 from harness.live.run import LiveRequest, Patience
@@ -35,9 +36,7 @@ SESSIONS = 14
 READ_S = 50.0
 """Long enough for a machine that is busy with other things: only what is meant to be silent may come to it."""
 
-# What the client is told. Three of these end well: `retried` is the pair once more under a new room, `sent twice` is
-# one worker that gets the same room again, `unnoticed` is one delivery whose end nobody missed.
-ENDS_WELL = ("retried", "sent twice", "unnoticed")
+# The sentence of each outcome that does not end well.
 TOLD = {
     "silence": SILENCE,
     "status 400": "the server answered 400",
@@ -50,24 +49,6 @@ DEAD: dict[Balancer, tuple[str, ...]] = {
     "smg": ("the server answered 503",),
 }
 """What a client is told once the prefill worker is gone."""
-
-# Each worker's fault, and what becomes of it behind sglang-router, mini_lb and smg. Where the prefill half never comes,
-# the decode half waits for it, and so does a router that passes no error on before both have answered.
-OUTCOMES: dict[tuple[Role, str], tuple[str, str, str]] = {
-    ("prefill", "refused"): ("silence", "silence", "retried"),
-    ("prefill", "bad_request"): ("silence", "silence", "status 400"),
-    ("prefill", "dropped"): ("silence", "cut", "sent twice"),
-    ("prefill", "lost"): ("retried", "cut", "sent twice"),
-    ("prefill", "cut"): ("unnoticed", "unnoticed", "unnoticed"),
-    ("decode", "refused"): ("silence", "silence", "retried"),
-    ("decode", "bad_request"): ("silence", "silence", "status 400"),
-    ("decode", "dropped"): ("silence", "cut", "sent twice"),
-    ("decode", "lost"): ("retried", "cut", "sent twice"),
-    ("decode", "error_in_200"): ("error in 200", "error in 200", "error in 200"),
-    ("decode", "no_done"): ("unnoticed", "unnoticed", "unnoticed"),
-    ("decode", "cut"): ("cut", "cut", "error in 200"),
-}
-
 
 Told = dict[tuple[Role, str], str]
 """What became of each fault."""

@@ -66,6 +66,9 @@ def waves_of(pattern: Pattern, plans: Sequence[PlannedSession]) -> tuple[Wave, .
         raise ConfigError(what, key="--pattern", value=pattern.kind)
     match pattern.kind:
         case "round-robin":
+            if len(plans) <= pattern.in_flight:
+                what = f"--pattern round-robin with {pattern.in_flight} requests at once needs more sessions than that"
+                raise ConfigError(f"{what}; there are {len(plans)}", key="--in-flight", value=pattern.in_flight)
             found = [
                 Wave("return" if turn else "first", keys, is_apart=False) for turn, keys in enumerate(_rows(plans))
             ]

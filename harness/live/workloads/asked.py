@@ -45,7 +45,7 @@ def workload_view(files: FileWorkload | None, spec: Mapping[str, Any], load: Loa
     told = {"source": files.words, "sessions": spec["sessions"], "plant": files.plant}
     # What `bundle` needs to make the same requests again.
     further = {"block_tokens": files.block_tokens, "room_tokens": files.room_tokens, "first": files.first or None,
-               "load": load.kind if load.kind == "trace" else None}  # fmt: skip
+               "is_once": _is_once(load) or None}  # fmt: skip
     return told | {name: value for name, value in further.items() if value is not None}
 
 
@@ -58,8 +58,12 @@ def rounds_of(
         return Rounds(spec, seed, count_tokens)
     return FileRounds(
         files, spec, seed, count_tokens, max_tokens=max_tokens, keeps_times=load.kind == "trace",
-        keeps_waits=load.pattern is None,
+        keeps_waits=load.pattern is None, is_once=_is_once(load),
     )  # fmt: skip
+
+
+def _is_once(load: LoadShape) -> bool:
+    return load.kind == "trace" or load.pattern is not None
 
 
 def fitted(

@@ -50,9 +50,10 @@ class FileRound:
 class FileRounds:
     """Rounds are built in order: 0, 1, 2, ...
 
-    max_tokens: of the longest reply. keeps_times: whether sessions begin when the file says; else all at once. Such a
-    round ends with the file: the same times twice would be twice its load.
-    keeps_waits: whether turns wait for other sessions as the file says.
+    max_tokens: of the longest reply. keeps_times: whether sessions begin when the file says; else all at once.
+    keeps_waits: whether turns wait for other sessions as the file says. is_once: a round ends with the file, however
+    few its sessions: the same times twice would be twice a trace's load, and a session beside its own copy comes back
+    to a cache that the copy has filled.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class FileRounds:
         max_tokens: int,
         keeps_times: bool,
         keeps_waits: bool,
+        is_once: bool,
     ) -> None:
         """Raises: ConfigError for a file that cannot be read, or holds nothing that can be sent."""
         self.spec = spec
@@ -74,6 +76,7 @@ class FileRounds:
         self._room_tokens = None if asked.room_tokens is None else asked.room_tokens - max_tokens
         self._keeps_waits = keeps_waits
         self._keeps_times = keeps_times
+        self._is_once = is_once
         self._groups: dict[str, int] = {}
         self._schemas: list[ToolSchema] = []
         self._passes = 0
@@ -106,7 +109,7 @@ class FileRounds:
         passes: int | None = None
         for session in islice(self._endless, self.spec.sessions):
             passes = self._passes if passes is None else passes
-            if self._keeps_times and self._passes != passes:
+            if self._is_once and self._passes != passes:
                 self._passes = passes
                 break
             found.append(session)

@@ -252,6 +252,29 @@ async def test_it_ends_when_it_has_enough_and_open_replies_come_to_their_end(tmp
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("odd", "recorded"),
+    [
+        (b'"half a pair \\ud83d"', 3),
+        (b'"x", "number": 1' + b"0" * 400, 3),
+        # Deeper than anybody can look for secrets in it: passed on, and not kept.
+        (b"[" * 900 + b"]" * 900, 2),
+    ],
+)
+async def test_no_request_however_odd_ends_the_recording_of_the_others(
+    odd: bytes, recorded: int, tmp_path: Path
+) -> None:
+    body = b'{"model": "m", "messages": [{"role": "user", "content": ' + odd + b"}]}"
+    async with upstream(saying) as server, capturing(server.url, tmp_path) as capture:
+        for one in (asking("before"), body, asking("after")):
+            assert b"jour" in await capture.whole(post(CHAT, one))
+        capture.run.stop()
+        result = await capture.task
+    assert (result.header.exchanges, len(read_capture(result.path).exchanges)) == (recorded, recorded)
+    assert result.header.passed == ({} if recorded == 3 else {CHAT: 1})
+
+
+@pytest.mark.asyncio
 async def test_it_ends_by_size_and_by_time(tmp_path: Path) -> None:
     async with upstream(saying) as server:
         async with capturing(server.url, tmp_path, limits=CaptureLimits(None, 10)) as capture:

@@ -100,6 +100,7 @@ def test_no_turn_of_a_wave_is_lost_when_requests_fail() -> None:
     [
         ("evict-return", plans_of(6, turns=2), "3 turns or more"),
         ("evict-return", plans_of(1), "at least 3 sessions; there are 1"),
+        ("round-robin", plans_of(2), "needs more sessions than that; there are 2"),
         ("round-robin", [session_plan(0), session_plan(1, fork=ForkPoint(0, 0, 0))], "wait for each other"),
     ],
 )

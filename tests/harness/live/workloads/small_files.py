@@ -67,7 +67,7 @@ def rounds(words: str, sessions: int, *, plant: str | None = None, **changes: An
     spec = live_workload(load, source="builtin", prompt_tokens=None, overrides={})
     return FileRounds(
         files, spec, changes.get("seed", SEED), count_tokens, max_tokens=changes.get("max_tokens", 160),
-        keeps_times=load.kind == "trace", keeps_waits=True,
+        keeps_times=load.kind == "trace", keeps_waits=True, is_once=load.kind == "trace",
     )  # fmt: skip
 
 

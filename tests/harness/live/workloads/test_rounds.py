@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from harness.live.arrivals import load_shape
+from harness.live.load.pattern import Pattern
+from harness.live.workload import live_workload
+from harness.live.workloads.asked import rounds_of, workload_view
 from harness.live.workloads.formats import PLANTS, file_workload
 from harness.live.workloads.use import notes_of
 from harness.load.workload.plan import ForkPoint
@@ -187,3 +192,15 @@ def test_times_of_a_trace_count_from_its_beginning_where_nobody_is_left_to_wait_
     # The third waits for the first, which is in another block.
     later = rounds(f"mooncake:{path}", 2, load="trace", first=1).build(0)
     assert [(session.fork, session.start_ns // 10**6) for session in later.sessions] == [(None, 0), (None, 50)]
+
+
+def test_a_pattern_has_no_session_beside_its_own_copy(tmp_path: Path) -> None:
+    files = file_workload(f"sharegpt:{sharegpt(tmp_path / 's.json', 3)}", plant="none", block_tokens=None)
+    closed = load_shape("closed", 7, None, None)
+    pattern = replace(closed, pattern=Pattern("round-robin", 2))
+    spec = live_workload(closed, source="builtin", prompt_tokens=None, overrides={})
+    built = {load: rounds_of(files, spec, 1, load, 160).build(0) for load in (closed, pattern)}
+    assert {load: len(one.sessions) for load, one in built.items()} == {closed: 7, pattern: 3}
+    # What makes the same sessions again, as `bundle` does.
+    assert workload_view(files, {"sessions": 7}, pattern)["is_once"] is True
+    assert "is_once" not in workload_view(files, {"sessions": 7}, closed)
