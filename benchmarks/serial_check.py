@@ -26,7 +26,8 @@ from benchmarks.stubs.recalling import RecallingEngine
 from benchmarks.stubs.server import MODEL, serving
 from harness.live.arrivals import load_shape
 from harness.live.outcome import LiveResult
-from harness.live.run import LiveRequest, LiveRun
+from harness.live.request import LiveRequest
+from harness.live.run import LiveRun
 from harness.live.serial.settings import DEFAULT_TURNS, SerialSettings
 from harness.live.stress_request import TRANSPORTS
 from harness.live.target import Target

@@ -22,7 +22,8 @@ from benchmarks.planted.in_process import MAX_TOKENS, Lane, spec_of
 from benchmarks.planted.sound_server import MODEL
 from harness.live.arrivals import load_shape
 from harness.live.outcome import LiveResult
-from harness.live.run import LiveRequest, LiveRun, Patience, run_live
+from harness.live.request import LiveRequest, Patience
+from harness.live.run import LiveRun, run_live
 from harness.live.target import Target
 from harness.planting.dosing import Dose, Dosing
 from harness.planting.faults import FAULTS, Fault

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels.errors import ConfigError
-from results.findings import Judgement, Origin
+from results.findings import Judgement, Origin, Verdict
 from results.matrix.folder import is_matrix, open_matrix
 from results.reader import Run, open_run
 from results.records import TurnRecord
 from results.report.witness import Witness, first_corrupted
+from results.serial.store import read_serial
 
 _TURN = re.compile(r"(\d{1,9}):(\d{1,9})")
 TurnKey = tuple[int, int]
@@ -22,11 +23,13 @@ TurnKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ChosenTurn:
-    """A turn of a run. judgement: None for a turn that counts in no figure (of a warm-up, say)."""
+    """A turn of a run. judgement: None for a turn that counts in no figure (of a warm-up, say). said_alone: why the
+    serial check calls it corrupt; None where it does not."""
 
     run: Run
     turn: TurnRecord
     judgement: Judgement | None
+    said_alone: str | None = None
 
 
 def turn_key(text: str) -> TurnKey:
@@ -38,7 +41,8 @@ def turn_key(text: str) -> TurnKey:
 
 
 def choose(path: Path, key: TurnKey | None) -> ChosenTurn:
-    """The turn that was named, or the first corrupted one; of a matrix, in the first run that has it.
+    """The turn that was named, or the first corrupted one, or the first that only the serial check found; of a matrix,
+    in the first run that has it.
 
     Raises: ConfigError, also where nothing is corrupted and no turn was named; NewerRun.
     """
@@ -63,12 +67,24 @@ def choose(path: Path, key: TurnKey | None) -> ChosenTurn:
 
 def _in(run: Run, key: TurnKey | None) -> ChosenTurn | None:
     judged = {judgement.key: judgement for judgement in run.judgements}
-    if key is not None:
-        turn = next((turn for turn in (*run.turns, *run.aside) if turn.key == key), None)
-        return None if turn is None else ChosenTurn(run, turn, judged.get(key))
-    turns = [turn for turn in run.turns if turn.key in judged]
-    witness = _first(turns, judged)
-    return None if witness is None else ChosenTurn(run, witness.turn, witness.judgement)
+    alone = _said_alone(run)
+    if key is None:
+        turns = [turn for turn in run.turns if turn.key in judged]
+        witness = _first(turns, judged)
+        # A run may be corrupt by this alone: where nobody knows the right answer, no single reply looks wrong.
+        key = witness.turn.key if witness is not None else next(iter(alone), None)
+    turn = next((turn for turn in (*run.turns, *run.aside) if turn.key == key), None)
+    return None if turn is None else ChosenTurn(run, turn, judged.get(turn.key), alone.get(turn.key))
+
+
+def _said_alone(run: Run) -> dict[TurnKey, str]:
+    """Turns that differ from what they say alone, and that the check calls corrupt; why, in the run's own order."""
+    record, _ = read_serial(run.path)
+    if record is None:
+        return {}
+    said = {(one.session, one.turn): one.reason for one in record.turns if one.verdict is Verdict.VIOLATED}
+    due = sorted(run.turns, key=lambda turn: (turn.scheduled_ns, turn.key))
+    return {turn.key: said[turn.key] for turn in due if turn.key in said}
 
 
 def _first(turns: list[TurnRecord], judged: dict[TurnKey, Judgement]) -> Witness | None:

@@ -120,5 +120,6 @@ def _turn(chosen: ChosenTurn) -> dict[str, Any]:
         "cached_tokens": turn.cached_tokens,
         "machine": None if turn.machine is None else msgspec.to_builtins(turn.machine),
         "kind": None if judgement is None or judgement.kind is None else str(judgement.kind),
+        "said_alone": chosen.said_alone,
         "findings": [] if judgement is None else [msgspec.to_builtins(finding) for finding in judgement.findings],
     }

@@ -31,6 +31,7 @@ SCRIPT_BYTES_MAX: Final = 2_000_000
 _TEMPLATE_BYTES: Final = 24_000
 _MAX_TOKENS: Final = 160
 NOT_WRONG: Final = "not judged as wrong"
+NOT_AS_ALONE: Final = "not as when it is asked alone"
 _EXAMPLE_URL: Final = "http://127.0.0.1:8000/v1"
 
 
@@ -151,5 +152,5 @@ def _verdict(chosen: ChosenTurn) -> tuple[str, str]:
     """Kind and reason, in words."""
     judgement = chosen.judgement
     if judgement is None or judgement.primary is None or not judgement.is_corrupted:
-        return NOT_WRONG, NOT_WRONG
+        return (NOT_WRONG, NOT_WRONG) if chosen.said_alone is None else (NOT_AS_ALONE, harmless(chosen.said_alone))
     return str(judgement.kind).replace("_", " "), harmless(judgement.primary.reason)

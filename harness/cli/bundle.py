@@ -64,6 +64,8 @@ def _show(bundle: Bundle, *, is_json: bool) -> None:
         click.echo(json.dumps(fields))
         return
     kind = (turn["kind"] or "not corrupted").replace("_", " ")
+    if turn["kind"] is None and turn["said_alone"] is not None:
+        kind = f"corrupt by the serial check ({turn['said_alone']})"
     left = f", {script.sessions_left_out} left out for their size" if script.sessions_left_out else ""
     rows = [
         ("script", f"{bundle.script} ({script.size_bytes / 1e3:,.0f} kB)"),

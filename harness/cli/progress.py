@@ -60,7 +60,7 @@ def _ignore(_: RunProgress) -> None:
 
 def _bar(console: Console) -> Progress:
     return Progress(
-        TextColumn("turns"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("sessions ended {task.fields[sessions]}"),
@@ -85,6 +85,8 @@ class _BarWatcher:
             sessions=f"{load.sessions_ended}/{load.sessions_total}",
             corrupted=progress.corrupted,
         )
+        if progress.asked_again is not None:
+            self._bar.update(self._task, description=f"asked again, alone: {progress.asked_again}")
 
 
 class _LineWatcher:
@@ -93,6 +95,10 @@ class _LineWatcher:
 
     def __call__(self, progress: RunProgress) -> None:
         load = progress.load
+        if progress.asked_again is not None:
+            if progress.asked_again % _QUIET_STEPS == 1:
+                print(f"{progress.asked_again} requests asked again, on a quiet server", file=sys.stderr)
+            return
         if load.turns_ended < self._next_turns or load.turns_ended == 0:
             return
         self._next_turns = load.turns_ended + max(1, load.turns_total // _QUIET_STEPS)

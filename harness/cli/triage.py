@@ -26,7 +26,7 @@ from harness.cli.stress import stress_command
 from kernels.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.live.run import LiveRequest
+    from harness.live.request import LiveRequest
     from harness.triage.plan import TriagePlan
     from harness.triage.run import TriageRun
 

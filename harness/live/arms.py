@@ -15,7 +15,8 @@ from pathlib import Path
 
 from harness.live.arms_record import ArmBlock, arms_record
 from harness.live.outcome import INTERRUPTED, LiveResult
-from harness.live.run import LiveRequest, LiveRun, run_live
+from harness.live.request import LiveRequest
+from harness.live.run import LiveRun, run_live
 from harness.simulation import provenance
 from harness.simulation.run import RunProgress
 from kernels.errors import KVRaceError

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.live.outcome import LiveResult
-from harness.live.run import LiveRequest
+from harness.live.request import LiveRequest
 from harness.search.matrix_figures import expectations_hold, matrix_verdict, seeds_that_decide
 from harness.search.source import source_fingerprint
 from harness.simulation import provenance

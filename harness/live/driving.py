@@ -85,6 +85,13 @@ class Driver:
         """Of a session that was begun."""
         return self._planned[session]
 
+    @property
+    def progress(self) -> LoadProgress:
+        whole = self._ended
+        for generator in self._running:
+            whole = _together(whole, generator.progress)
+        return whole
+
     def stop(self) -> None:
         self.is_stopped = True
         for generator in self._running:
@@ -177,10 +184,7 @@ class Driver:
         self._on_turn(turn, plan.prompt_tokens(turn.turn) + self._settings.max_tokens)
 
     def _moved(self, _: LoadProgress) -> None:
-        whole = self._ended
-        for generator in self._running:
-            whole = _together(whole, generator.progress)
-        self._on_progress(whole)
+        self._on_progress(self.progress)
 
 
 def _together(one: LoadProgress, other: LoadProgress) -> LoadProgress:

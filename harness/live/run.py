@@ -8,99 +8,41 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from harness.config.schema import WorkloadSpec
-from harness.live.arrivals import LoadShape, with_arrivals
-from harness.live.beside import Beside, BesidePlan, Served
+from harness.live.arrivals import with_arrivals
+from harness.live.beside import Beside, Served
 from harness.live.clock import LagMeter
-from harness.live.credentials import Credentials, Scrubber
+from harness.live.credentials import Scrubber
 from harness.live.driving import TOKENS_SPENT, Driver, DriverSettings
 from harness.live.keeping import Keeper
 from harness.live.latency import client_lag, latency_of
-from harness.live.limits import ErrorStorm, Limits, TokenBudget, refuse_costly
+from harness.live.limits import ErrorStorm, TokenBudget, refuse_costly
 from harness.live.load.behaviour import Behaviour
 from harness.live.observing import ObservedTransport
 from harness.live.outcome import LiveResult, live_counters, live_json
 from harness.live.patience import PatientTransport
+from harness.live.request import LiveRequest
 from harness.live.rounds import planned_tokens
 from harness.live.scrape import Scraper, ServerEvidence, metrics_urls
 from harness.live.serial.after_load import AfterLoad, Around, served_alone
-from harness.live.serial.settings import SerialSettings
-from harness.live.target import Target
 from harness.live.tasks.rounds import TaskRounds
-from harness.live.tasks.task import Task
 from harness.live.workloads.asked import rounds_of, workload_view
-from harness.live.workloads.formats import FileWorkload
 from harness.live.workloads.use import UseCounter
 from harness.load.clock import WallClock
 from harness.load.generator import LoadProgress
 from harness.load.workload.digest import requests_digest
 from harness.load.workload.planned import PlannedWorkload
 from harness.simulation import provenance
-from harness.simulation.run import MakeTransport, RunProgress
-from harness.transport.contract import TransportOptions
+from harness.simulation.run import RunProgress
 from harness.transport.fast_loop import fast_loop
 from results.records import Measured, RunManifest, TurnRecord
 from results.serial.record import SerialRecord
 from results.server_log import write_server_log
 from results.summary import summarise
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait for a connection, and for the next byte."""
-
-    connect_s: float = 10.0
-    read_s: float = 120.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LiveRequest:
-    """What to run against whom. store: parent of the run folder; None keeps nothing. repeat: holds no secret."""
-
-    target: Target
-    model: str
-    workload: WorkloadSpec
-    load: LoadShape
-    seed: int
-    max_tokens: int
-    transport_name: str
-    transport: MakeTransport
-    store: Path | None
-    repeat: str
-    credentials: Credentials = field(default_factory=Credentials)
-    limits: Limits = field(default_factory=Limits)
-    patience: Patience = field(default_factory=Patience)
-    use_environment_proxies: bool = False
-    metrics_urls: tuple[str, ...] = ()
-    task: Task = Task.CALL
-    serial: SerialSettings = field(default_factory=SerialSettings)
-    files: FileWorkload | None = None
-    beside: BesidePlan = field(default_factory=BesidePlan)
-    on_progress: Callable[[RunProgress], None] = field(default=lambda _: None)
-
-    def watched_by(self, watch: Callable[[RunProgress], None]) -> LiveRequest:
-        return replace(self, on_progress=watch)
-
-    def in_block(self, number: int) -> LiveRequest:
-        """The same in another block of time, with sessions of its own: of the next seed, or a file's next ones."""
-        files = None if self.files is None else replace(self.files, first=number)
-        return replace(self, seed=self.seed + number, files=files)
-
-    def transport_options(self) -> TransportOptions:
-        return TransportOptions(
-            self.target.base_url,
-            api_key=self.credentials.api_key,
-            headers=self.credentials.headers,
-            connect_timeout_s=self.patience.connect_s,
-            read_timeout_s=self.patience.read_s,
-            use_environment_proxies=self.use_environment_proxies,
-        )
 
 
 class LiveRun:
@@ -196,6 +138,7 @@ class LiveRun:
         around = Around(
             request.serial, request.transport, request.transport_options(), urls, request.credentials, request.model,
             request.max_tokens, request.seed, driver.plan_of, keeper.judge, self._budget, self._wall,
+            lambda count: request.on_progress(RunProgress(driver.progress, keeper.corrupted, count)),
         )  # fmt: skip
         self._after = AfterLoad(around)
         folder = Path(keeper.path) if keeper.path else None

@@ -26,7 +26,7 @@ from harness.live.preflight import (
     refuse_long_prompts,
     refuse_speechless,
 )
-from harness.live.run import LiveRequest, Patience
+from harness.live.request import LiveRequest, Patience
 from harness.live.serial.settings import serial_settings, serial_words
 from harness.live.target import PERMISSION, Target, arms_of, target_of
 from harness.live.tasks.asked import refuse_for, task_asked, with_found_task

@@ -56,10 +56,14 @@ async def own_router(pair: Pair) -> AsyncIterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run has come. corrupted: turns judged as corrupted so far."""
+    """How far a run has come. corrupted: turns judged as corrupted so far.
+
+    asked_again: replies of the check after a live load; None while the load goes on.
+    """
 
     load: LoadProgress
     corrupted: int
+    asked_again: int | None = None
 
 
 @dataclass(slots=True, eq=False)

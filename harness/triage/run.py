@@ -14,7 +14,8 @@ from typing import Literal, Protocol
 
 from harness.live.arms_record import ArmBlock
 from harness.live.outcome import LiveResult
-from harness.live.run import LiveRequest, LiveRun, run_live
+from harness.live.request import LiveRequest
+from harness.live.run import LiveRun, run_live
 from harness.live.target import Target
 from harness.simulation import provenance
 from harness.simulation.run import RunProgress

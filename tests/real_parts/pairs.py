@@ -15,7 +15,8 @@ from pathlib import Path
 from benchmarks.live.balancers import Balancer, fronted
 from harness.config import load_scenario
 from harness.live.outcome import LiveResult
-from harness.live.run import LiveRequest, LiveRun
+from harness.live.request import LiveRequest
+from harness.live.run import LiveRun
 from harness.load.names import Role
 from harness.load.pacer import Pacer
 from harness.pair.pair import Pair

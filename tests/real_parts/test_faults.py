@@ -16,7 +16,7 @@ from benchmarks.live.balancers import BALANCERS, Balancer
 from benchmarks.live.outcomes import ENDS_WELL, OUTCOMES
 from harness.live.arrivals import load_shape
 from harness.live.outcome import LiveResult
-from harness.live.run import LiveRequest, Patience
+from harness.live.request import LiveRequest, Patience
 from harness.load.names import ROLES, Role, request_name
 from harness.simulation.run import MODEL, RunProgress
 from results.findings import Kind, Verdict

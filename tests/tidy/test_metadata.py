@@ -10,7 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import packages_distributions
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -23,6 +23,8 @@ from tests.tidy.source import PROJECT_AREAS, ROOT, Finding, Source, python_sourc
 
 # Import names of the optional extras, which the lock leaves out: they are imported late, where they are needed.
 OPTIONAL_LIBRARIES = frozenset({"atheris", "cupy", "cupyx", "frontrun", "ray", "torch"})
+# What scripts of benchmarks/live import, which run as servers in environments of their own, with locks of their own.
+SERVER_LIBRARIES = frozenset({"tokenizers", "transformers", "xllamacpp"})
 LOCK_LINE = re.compile(
     r"[a-z0-9][a-z0-9._-]*==[\w.+!]+(?: ; [\w. !=<>\"]+)? \\|    --hash=sha256:[0-9a-f]{64}(?: \\)?| +#.*"
 )
@@ -52,6 +54,8 @@ def undeclared_imports(
     for imported in imported_names(source):
         library = imported.name.split(".")[0]
         if library in sys.stdlib_module_names or library in PROJECT_AREAS or library in OPTIONAL_LIBRARIES:
+            continue
+        if library in SERVER_LIBRARIES and source.path.match("benchmarks/live/*_child.py"):
             continue
         distributions = {canonicalize_name(name) for name in installed.get(library, [])}
         if not distributions & declared:
@@ -100,9 +104,17 @@ def test_extras_are_the_promised_ones(pyproject: dict[str, Any]) -> None:
     assert pyproject["project"]["requires-python"] == ">=3.11"
 
 
-def test_lock_holds_only_pins_hashes_and_comments() -> None:
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+LOCKS = [ROOT / "requirements.lock", *sorted((ROOT / "benchmarks" / "live" / "requirements").glob("*.lock"))]
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
+def test_lock_holds_only_pins_hashes_and_comments(lock: Path) -> None:
+    lines = lock.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if LOCK_LINE.fullmatch(line) is None] == []
+
+
+def test_each_server_has_a_lock() -> None:
+    assert {lock.stem for lock in LOCKS} == {"requirements", "dynamo", "llamacpp", "parts", "vllm"}
 
 
 def test_lock_satisfies_pyproject(pyproject: dict[str, Any]) -> None:

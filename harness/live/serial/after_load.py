@@ -47,6 +47,7 @@ class Around:
     judge: Callable[[TurnRecord], Judgement]
     budget: TokenBudget
     clock: WallClock
+    on_reply: Callable[[int], None]
 
 
 class AfterLoad:
@@ -64,7 +65,7 @@ class AfterLoad:
         )  # fmt: skip
         self._check = SerialCheck(
             around.settings, served, around.plan_of, around.clock, judge=around.judge, budget=around.budget,
-            rng=self._rng,
+            rng=self._rng, on_reply=around.on_reply,
         )  # fmt: skip
 
     def __repr__(self) -> str:

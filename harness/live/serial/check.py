@@ -64,11 +64,15 @@ class _Again:
 
 
 class SerialCheck:
-    """Runs once, after the load. `stop` ends it early: what was asked by then is judged."""
+    """Runs once, after the load. `stop` ends it early: what was asked by then is judged.
+
+    on_reply: told after each reply how many there are.
+    """
 
     def __init__(
         self, settings: SerialSettings, served: Served, plan_of: PlanOf, clock: Clock, *,
         judge: Callable[[TurnRecord], Judgement], budget: TokenBudget, rng: np.random.Generator,
+        on_reply: Callable[[int], None],
     ) -> None:  # fmt: skip
         self.ended_by: str | None = None
         self.replies: list[SerialReply] = []
@@ -79,6 +83,7 @@ class SerialCheck:
         self._judge = judge
         self._budget = budget
         self._rng = rng
+        self._on_reply = on_reply
         self._again: list[_Again] = []
         self._failed = 0
         self._until_ns = 0.0
@@ -197,6 +202,7 @@ class SerialCheck:
         reply = SerialReply(how, turn, self._judge(turn))
         again.replies[how] = reply
         self.replies.append(reply)
+        self._on_reply(len(self.replies))
 
     def _record(self, choice: Choice, judged: Judged, rescorer: Rescorer, *, began_ns: int) -> SerialRecord:
         sampled = [turn for turn in judged.turns if turn.is_sampled]

@@ -14,7 +14,8 @@ from typing import Any, Final
 from harness.live.credentials import Credentials, Scrubber
 from harness.live.errors import ServerRefuses
 from harness.live.preflight import refuse_speechless, refuse_unusable
-from harness.live.run import LiveRequest, LiveRun
+from harness.live.request import LiveRequest
+from harness.live.run import LiveRun
 from harness.live.tasks.choosing import choose
 from harness.live.tasks.ladder import SHORT_TOKENS, Climber, WorkloadOf, rungs_of
 from harness.live.tasks.task import AUTO, Task

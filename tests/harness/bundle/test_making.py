@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,10 @@ from harness.live.arrivals import load_shape
 from harness.live.run import LiveRun, run_live
 from harness.live.target import Target
 from harness.live.workloads.formats import file_workload
+from results.findings import Verdict
 from results.records import TurnRecord
+from results.serial.record import Freshness, SerialRecord, SerialTurn
+from results.serial.store import write_serial
 from tests.harness.bundle.recall_server import Case, recalling
 from tests.harness.bundle.scripts import bundled, carried, constants, everything, run_script
 from tests.harness.capture.secrets import in_prose, planted
@@ -122,6 +126,39 @@ def test_wrong_words(
     shown = capsys.readouterr()
     assert re.search(sentence, shown.err)
     assert (shown.out, shown.err.count("\n")) == ("", 1)
+
+
+def serial_record(*corrupt: tuple[int, int]) -> SerialRecord:
+    """A check of the first turns, of which some are corrupt by it."""
+    turns = tuple(
+        SerialTurn(session, number, True, False, 2, 0, 0,
+                   Verdict.VIOLATED if (session, number) in corrupt else Verdict.OK, f"far off {session}:{number}")
+        for session in range(8) for number in range(2)
+    )  # fmt: skip
+    return SerialRecord(
+        Verdict.VIOLATED if corrupt else Verdict.OK, "", False, True, len(turns), 0, 0, 0, 0, 0, 0, len(corrupt), None,
+        0, Freshness.FLUSHED, "", "", turns,
+    )  # fmt: skip
+
+
+def test_a_run_that_is_corrupt_by_the_serial_check_alone(
+    runs: Mapping[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copied = tmp_path / "run"
+    shutil.copytree(runs["right"], copied)
+    write_serial(copied, serial_record(), [])
+    assert main(["bundle", str(copied)]) == 2, "it says that all is well"
+    assert "no turn of" in capsys.readouterr().err
+    write_serial(copied, serial_record((6, 1), (2, 0)), [])
+    script = bundled(copied)
+    shown = constants(script)
+    assert (shown["SESSION"], shown["TURN"], shown["WHY"]) == (2, 0, "far off 2:0")
+    assert "not as when it is asked alone" in shown["DOC"]
+    assert "corrupt by the serial check (far off 2:0)" in capsys.readouterr().out
+    evidence = json.loads(script.with_name("repro_evidence.json").read_text(encoding="utf-8"))
+    assert (evidence["turn"]["said_alone"], evidence["turn"]["kind"]) == ("far off 2:0", None)
+    write_serial(copied, serial_record((6, 1)), [])
+    assert constants(bundled(copied, "--turn", "6:0"))["WHY"] == "not judged as wrong"
 
 
 def test_a_sound_turn_can_be_named_and_says_so(runs: Mapping[str, Path]) -> None:

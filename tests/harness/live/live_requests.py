@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.config.schema import WorkloadSpec
 from harness.live.arrivals import load_shape
-from harness.live.run import LiveRequest, Patience
+from harness.live.request import LiveRequest, Patience
 from harness.live.stress_request import TRANSPORTS
 from harness.live.target import Target
 from harness.live.workload import live_workload

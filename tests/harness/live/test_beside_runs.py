@@ -17,7 +17,8 @@ from harness.live.beside_request import beside_plan, beside_words
 from harness.live.credentials import Credentials
 from harness.live.liveness.recovery import RecoverySettings
 from harness.live.outcome import LiveResult, live_json
-from harness.live.run import LiveRequest, LiveRun, Patience
+from harness.live.request import LiveRequest, Patience
+from harness.live.run import LiveRun
 from results.findings import Kind
 from results.reader import open_run
 from results.report.markdown import render_markdown

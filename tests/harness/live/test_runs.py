@@ -12,8 +12,9 @@ from harness.live.arrivals import load_shape
 from harness.live.credentials import Credentials
 from harness.live.limits import Limits
 from harness.live.outcome import LiveResult, live_json
+from harness.live.request import LiveRequest, Patience
 from harness.live.rounds import planned_tokens
-from harness.live.run import LiveRequest, LiveRun, Patience
+from harness.live.run import LiveRun
 from harness.live.serial.settings import SerialSettings
 from kernels.errors import ConfigError
 from results.errors import StorageProblem

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
-from harness.live.run import LiveRun, Patience
+from harness.live.request import Patience
+from harness.live.run import LiveRun
 from harness.planting.dosing import Dosing, doses_of
 from harness.planting.found import compare
 from harness.planting.planter import Planter

@@ -20,7 +20,8 @@ from benchmarks.stubs.recalling import RecallingEngine
 from benchmarks.stubs.server import MODEL, StubServer
 from harness.live.arrivals import load_shape
 from harness.live.outcome import LiveResult
-from harness.live.run import LiveRequest, LiveRun
+from harness.live.request import LiveRequest
+from harness.live.run import LiveRun
 from harness.live.serial.settings import SerialSettings
 from harness.live.workload import live_workload
 from tests.harness.live.live_requests import SMALL

@@ -15,6 +15,7 @@ from harness.live.outcome import live_json
 from harness.live.run import LiveRun
 from harness.live.screen import live_lines
 from harness.live.serial.settings import SerialSettings
+from harness.simulation.run import RunProgress
 from results.findings import Verdict
 from results.reader import open_run
 from results.report.gather import gather_run
@@ -120,6 +121,15 @@ async def test_alone_means_alone() -> None:
     assert max(passes[sample : 2 * sample]) > 4
     # The last one is not the check's.
     assert passes[2 * sample : 3 * sample] == [1] * sample
+
+
+async def test_progress_goes_on_after_the_load() -> None:
+    seen: list[RunProgress] = []
+    async with serving(engine()) as url:
+        result = await LiveRun(stub_request(url).watched_by(seen.append)).run()
+    asked = [progress.asked_again for progress in seen if progress.asked_again is not None]
+    assert asked == list(range(1, check_of(result).requests + 1))
+    assert seen[-1].load.turns_ended == result.summary.turns
 
 
 async def test_server_that_takes_no_such_fields_is_asked_without_them() -> None:

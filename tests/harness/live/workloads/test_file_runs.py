@@ -13,7 +13,8 @@ import pytest
 from harness.live.arrivals import LoadShape, load_shape
 from harness.live.limits import Limits
 from harness.live.outcome import LiveResult, live_json
-from harness.live.run import LiveRequest, LiveRun
+from harness.live.request import LiveRequest
+from harness.live.run import LiveRun
 from harness.live.workload import live_workload
 from harness.live.workloads.formats import file_workload
 from results.comparison.comparison import compare
