@@ -7,9 +7,10 @@ which files a run has (`store`, `reader`). Floor 3. Source: ours.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 
@@ -117,25 +118,41 @@ class LineFile:
 def read_lines(path: Path, record_type: type[Record]) -> tuple[list[Record], list[LineFault]]:
     """Read back every whole line; name each one that is torn or damaged, and skip it.
 
-    A last line without its newline is torn, even where its JSON happens to be complete: only the newline says that
-    the writer had finished with it. A file that is not there is one fault.
+    A file that is not there is one fault.
     """
-    try:
-        *whole, rest = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return [], [LineFault(path.name, 1, "the file is missing")]
-    decoder = msgspec.json.Decoder(record_type)
     records: list[Record] = []
     faults: list[LineFault] = []
-    for number, line in enumerate(whole, start=1):
-        try:
-            records.append(decoder.decode(line))
-        except (msgspec.MsgspecError, UnicodeDecodeError, AssertionError) as error:
-            faults.append(LineFault(path.name, number, f"damaged line ({error})"))
-    if rest:
-        reason = f"torn last line ({len(rest)} bytes, no newline): the run was cut off while it was written"
-        faults.append(LineFault(path.name, len(whole) + 1, reason))
+    try:
+        with path.open("rb") as stream:
+            for _, one in each_line(stream, path.name, record_type):
+                if isinstance(one, LineFault):
+                    faults.append(one)
+                else:
+                    records.append(one)
+    except FileNotFoundError:
+        return [], [LineFault(path.name, 1, "the file is missing")]
     return records, faults
+
+
+def each_line(stream: IO[bytes], name: str, record_type: type[Record]) -> Iterator[tuple[int, Record | LineFault]]:
+    """Line after line, with the place of its first byte, for files that may be larger than memory.
+
+    A last line without its newline is torn, even where its JSON happens to be complete: only the newline says that
+    the writer had finished with it.
+    """
+    decoder = msgspec.json.Decoder(record_type)
+    begin = 0
+    for number, line in enumerate(stream, start=1):
+        if not line.endswith(b"\n"):
+            reason = f"torn last line ({len(line)} bytes, no newline): the run was cut off while it was written"
+            yield begin, LineFault(name, number, reason)
+            return
+        try:
+            record: Record | LineFault = decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, AssertionError) as error:
+            record = LineFault(name, number, f"damaged line ({error})")
+        yield begin, record
+        begin += len(line)
 
 
 def without_raw(turn: TurnRecord) -> TurnRecord:

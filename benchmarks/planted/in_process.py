@@ -8,7 +8,7 @@ are pure. Does not own: chance, damage (`harness/planting`), figures. Source: ou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import orjson
 
@@ -17,6 +17,7 @@ from harness.config.schema import WorkloadSpec
 from harness.live.arrivals import load_shape
 from harness.live.workload import live_workload
 from harness.load.names import request_name
+from harness.load.turn_record import answered, unanswered
 from harness.load.workload import SessionPlan, Workload, build_workload
 from harness.planting.planter import Planter
 from harness.proxy.contract import Ending, Farewell, PassingRequest
@@ -77,24 +78,21 @@ class Lane:
         pieces += last.pieces
         if last.ending is Ending.WHOLE and b"".join(pieces) == b"".join(one.pieces):
             return one.turn, one.judgement
-        turn = _recorded(one.turn, decoded(pieces, last))
+        reply = decoded(pieces, last)
+        turn = answered(one.turn, reply, reply.arrived)
         return turn, judge_turn(turn, self.context)
 
     def _sound(self, plan: SessionPlan, number: int) -> SoundTurn:
-        name, planned = request_name(plan.session, number), plan.turns[number]
+        name = request_name(plan.session, number)
         body = orjson.dumps(
             ChatRequest(name, sound_server.MODEL, plan.messages(number), plan.tools, MAX_TOKENS).fields()
         )
         found = sound_server.recalled(body)
         assert found is not None, name
         pieces = tuple(sound_server.events(*found, len(body) // 4))
-        empty = TurnRecord(
-            session=plan.session, turn=number, request_id=name, group=plan.group, scheduled_ns=0, sent_ns=0,
-            first_token_ns=None, finished_ns=None, prompt_tokens=None, completion_tokens=None, cached_tokens=None,
-            finish_reason=None, content="", tool_calls=(), expected=planned.expected.record(), secrets=plan.secrets,
-            error=None, raw=None, machine=None,
-        )  # fmt: skip
-        turn = _recorded(empty, decoded(list(pieces), Farewell()))
+        sent = unanswered(plan, number, scheduled_ns=0, sent_ns=0)
+        reply = decoded(list(pieces), Farewell())
+        turn = answered(sent, reply, reply.arrived)
         return SoundTurn(PassingRequest("POST", PATH, {}, body), pieces, turn, judge_turn(turn, self.context))
 
 
@@ -110,24 +108,6 @@ def decoded(pieces: list[bytes], last: Farewell) -> Reply:
     }[last.ending]
     builder.end(now_ns=2, broken_by=broken_by)
     return builder.reply(end_ns=2)
-
-
-def _recorded(turn: TurnRecord, reply: Reply) -> TurnRecord:
-    usage = reply.usage
-    return replace(
-        turn,
-        first_token_ns=reply.arrived.first_token_ns,
-        finished_ns=reply.arrived.end_ns if reply.error is None else None,
-        prompt_tokens=usage.prompt_tokens if usage else None,
-        completion_tokens=usage.completion_tokens if usage else None,
-        cached_tokens=usage.cached_tokens if usage else None,
-        finish_reason=reply.finish_reason,
-        content=reply.content,
-        reasoning=reply.reasoning,
-        tool_calls=reply.tool_calls,
-        error=None if reply.error is None else str(reply.error),
-        raw=reply.raw,
-    )
 
 
 def _context(workload: Workload) -> JudgeContext:

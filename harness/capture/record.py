@@ -9,7 +9,8 @@ line is whole when its newline is there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from kernels.errors import ConfigError
-from results.lines import LineFault, read_lines
+from results.lines import LineFault, each_line
 from results.records import ToolCall
 from results.schema_version import schema_fault
 
@@ -85,14 +86,48 @@ class Capture:
     faults: tuple[LineFault, ...]
 
 
-def read_capture(folder: Path) -> Capture:
-    """Read a capture's folder; exchanges stand in the order in which they ended.
+class StoredExchanges:
+    """A capture's exchanges one by one, and any of them again by its place: all of them may be larger than memory.
 
-    Raises: ConfigError where there is none, or a newer version of this tool wrote it.
+    Raises, when it is made: ConfigError where there is no capture, or a newer version of this tool wrote it.
     """
-    header = _header(folder)
-    exchanges, faults = read_lines(folder / EXCHANGES, Exchange)
-    return Capture(folder, header, tuple(exchanges), tuple(faults))
+
+    def __init__(self, folder: Path) -> None:
+        self.header = _header(folder)
+        self.file = folder / EXCHANGES
+        try:
+            self._stream = self.file.open("rb")
+        except OSError:
+            what = f"{folder} is no capture: its {EXCHANGES} cannot be read"
+            raise ConfigError(what, key="recorded", value=str(folder)) from None
+        # Exchanges are looked up for as long as somebody holds this.
+        weakref.finalize(self, self._stream.close)
+
+    def __repr__(self) -> str:
+        return f"StoredExchanges({self.file})"
+
+    def each(self) -> Iterator[tuple[int, Exchange | LineFault]]:
+        """Every line with its place, in the order in which the exchanges ended; faults are lines that are damaged."""
+        self._stream.seek(0)
+        return each_line(self._stream, self.file.name, Exchange)
+
+    def at(self, place: int) -> Exchange:
+        """The exchange at a place that `each` has told, when `each` is through."""
+        self._stream.seek(place)
+        return msgspec.json.decode(self._stream.readline(), type=Exchange)
+
+
+def read_capture(folder: Path) -> Capture:
+    """All of a small capture; exchanges stand in the order in which they ended. Raises: as `StoredExchanges`."""
+    stored = StoredExchanges(folder)
+    exchanges: list[Exchange] = []
+    faults: list[LineFault] = []
+    for _, one in stored.each():
+        if isinstance(one, LineFault):
+            faults.append(one)
+        else:
+            exchanges.append(one)
+    return Capture(folder, stored.header, tuple(exchanges), tuple(faults))
 
 
 def _header(folder: Path) -> CaptureHeader:

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import msgspec
 
+from harness.capture.conversations import Conversations
 from harness.capture.credentials import secrets_of
 from harness.capture.record import CapturedReply, CaptureHeader, Exchange
 from harness.capture.scrubbing.scrubber import HEADER, SecretScrubber
-from harness.capture.sessions import SessionCount
 from harness.capture.store import CaptureWriter
 from harness.capture.watching import ExchangeWatch, is_recorded
 from harness.load.clock import yield_to_others
@@ -61,7 +61,7 @@ class Recorder:
         self.open = 0
         self.stored = 0
         self.problem: StorageProblem | None = None
-        self.sessions = SessionCount()
+        self.conversations = Conversations()
         self.is_ending = False
         self._begun = 0
         self._writer = writer
@@ -160,7 +160,7 @@ class Recorder:
             error=None if error is None else self._scrubber.text(error),
         )
         self._writer.append(exchange)
-        self.sessions.add(exchange.body)
+        self.conversations.add(exchange.body)
         self.stored += 1
         self._on_stored(self.stored)
         if self._writer.stored_bytes >= self._limits.stored_bytes:

@@ -106,7 +106,7 @@ class CaptureRun:
             header = recorder.close(provenance.utc_now().isoformat(timespec="seconds"), self._ended_by or FAILED)
             if not is_begun:
                 remove_folder(self._writer.path)
-        return CaptureResult(self._writer.path, header, recorder.sessions.sessions, self._writer.stored_bytes)
+        return CaptureResult(self._writer.path, header, recorder.conversations.count, self._writer.stored_bytes)
 
     async def _until_ended(self) -> None:
         try:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.load.clock import Clock
 from harness.load.forks import TurnWaits
 from harness.load.names import ROLES, awake_key, half_key, request_keys, request_name
 from harness.load.pace import Pace, PlannedPace
+from harness.load.turn_record import answered, unanswered
 from harness.load.workload.planned import PlannedSession
 from harness.transport.contract import ChatRequest, Reply, Stamps, Transport
 from harness.transport.hang_up import HungUp
@@ -196,33 +197,13 @@ class Generator:
         self._on_progress(self.progress)
 
     def _record(self, plan: PlannedSession, turn: int, reply: Reply, *, scheduled_ns: int, sent_ns: int) -> TurnRecord:
-        name, planned = request_name(plan.session, turn), plan.turns[turn]
-        times = self._times(reply)
-        usage = reply.usage
-        return TurnRecord(
-            session=plan.session,
-            turn=turn,
-            request_id=name,
-            group=plan.group,
-            scheduled_ns=scheduled_ns - self._origin_ns,
-            sent_ns=sent_ns - self._origin_ns,
-            first_token_ns=times.first_token_ns,
-            finished_ns=times.end_ns if reply.error is None else None,
-            prompt_tokens=usage.prompt_tokens if usage else None,
-            completion_tokens=usage.completion_tokens if usage else None,
-            cached_tokens=usage.cached_tokens if usage else None,
-            finish_reason=reply.finish_reason,
-            content=reply.content,
-            tool_calls=reply.tool_calls,
-            expected=None if planned.expected is None else planned.expected.record(),
-            secrets=plan.secrets,
-            error=None if reply.error is None else str(reply.error),
-            raw=reply.raw,
-            machine=self._evidence(reply.served_as or name),
-            reasoning=reply.reasoning,
+        origin_ns, limit = self._origin_ns, plan.turns[turn].max_tokens
+        sent = unanswered(plan, turn, scheduled_ns=scheduled_ns - origin_ns, sent_ns=sent_ns - origin_ns)
+        return replace(
+            answered(sent, reply, self._times(reply)),
+            machine=self._evidence(reply.served_as or sent.request_id),
             load=LoadMark(hung_up=reply.error.phase) if isinstance(reply.error, HungUp) else None,
-            max_tokens=None if planned.max_tokens is None else _lower(planned.max_tokens, self._options.max_tokens),
-            expected_word=planned.expected_word,
+            max_tokens=None if limit is None else _lower(limit, self._options.max_tokens),
         )
 
     def _times(self, reply: Reply) -> Stamps:

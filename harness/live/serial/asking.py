@@ -6,10 +6,12 @@ Owns: the request and the record. Does not own: order and number (`check`). Floo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from harness.load.clock import Clock
 from harness.load.names import request_name
+from harness.load.turn_record import answered, unanswered
 from harness.load.workload.planned import PlannedSession
 from harness.transport.contract import ChatRequest, Reply, Transport
 from harness.transport.errors import EngineProtocolError
@@ -57,7 +59,8 @@ class Asker:
         reply, sent_ns = await self._sent(loaded, salt)
         while self._was_too_much(reply):
             reply, sent_ns = await self._sent(loaded, salt)
-        return _record(loaded, reply, sent_ns)
+        sent = unanswered(self._plan_of(loaded.session), loaded.turn, scheduled_ns=sent_ns, sent_ns=sent_ns)
+        return replace(answered(sent, reply, reply.arrived), request_id=loaded.request_id, max_tokens=loaded.max_tokens)
 
     def request(self, loaded: TurnRecord, *, said: Mapping[str, Any] | None = None, **changes: Any) -> ChatRequest:
         """The loaded turn's own request.
@@ -91,31 +94,3 @@ class Asker:
         self._left.pop(0)
         self.has_logprobs, self.has_salt = self._left[0]
         return True
-
-
-def _record(loaded: TurnRecord, reply: Reply, sent_ns: int) -> TurnRecord:
-    usage = reply.usage
-    return TurnRecord(
-        session=loaded.session,
-        turn=loaded.turn,
-        request_id=loaded.request_id,
-        group=loaded.group,
-        scheduled_ns=sent_ns,
-        sent_ns=sent_ns,
-        first_token_ns=reply.arrived.first_token_ns,
-        finished_ns=reply.arrived.end_ns if reply.error is None else None,
-        prompt_tokens=usage.prompt_tokens if usage else None,
-        completion_tokens=usage.completion_tokens if usage else None,
-        cached_tokens=usage.cached_tokens if usage else None,
-        finish_reason=reply.finish_reason,
-        content=reply.content,
-        tool_calls=reply.tool_calls,
-        expected=loaded.expected,
-        secrets=loaded.secrets,
-        error=None if reply.error is None else str(reply.error),
-        raw=reply.raw,
-        machine=None,
-        reasoning=reply.reasoning,
-        max_tokens=loaded.max_tokens,
-        expected_word=loaded.expected_word,
-    )

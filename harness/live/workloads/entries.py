@@ -17,6 +17,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, Final
 
+import orjson
+
 from kernels.errors import ConfigError
 
 KEY: Final = "--workload"
@@ -56,6 +58,13 @@ class Entry:
 
     def refuse(self, what: str) -> ConfigError:
         return ConfigError(what, key=KEY, file=self.file, line=self.line)
+
+    def refuse_unsendable(self, what: str, value: Any) -> None:
+        """Raises: ConfigError for what our JSON cannot spell, such as a whole number of more than 64 bits."""
+        try:
+            orjson.dumps(value)
+        except orjson.JSONEncodeError as problem:
+            raise self.refuse(f"{what} cannot be sent as JSON: {problem}") from None
 
     def count_unknown(self, known: Collection[str], left_out: Counter[str]) -> None:
         """Effect: one more in `left_out` for each field that nobody reads."""
@@ -180,7 +189,7 @@ def _is_cut(problem: Exception, text: str, at: int) -> bool:
 
 def _broken(file: Path, line: int, problem: Exception, text: str, at: int) -> ConfigError:
     if not isinstance(problem, json.JSONDecodeError):
-        return ConfigError("not JSON: nested too deeply", key=KEY, file=file, line=line)
+        return ConfigError(f"not JSON: {_beyond(problem)}", key=KEY, file=file, line=line)
     what = problem.msg if text[at:] else "the array does not end"
     line += text.count("\n", at, problem.pos)
     return ConfigError(f"not JSON: {what}", key=KEY, file=file, line=line)
@@ -191,8 +200,13 @@ def _parsed(file: Path, line: int, content: str) -> Any:
         return json.loads(content)
     except json.JSONDecodeError as problem:
         raise ConfigError(f"not JSON: {problem.msg} at column {problem.colno}", key=KEY, file=file, line=line) from None
-    except RecursionError:
-        raise ConfigError("not JSON: nested too deeply", key=KEY, file=file, line=line) from None
+    except (ValueError, RecursionError) as problem:
+        raise ConfigError(f"not JSON: {_beyond(problem)}", key=KEY, file=file, line=line) from None
+
+
+def _beyond(problem: Exception) -> str:
+    """What Python reads as JSON only up to a limit."""
+    return "nested too deeply" if isinstance(problem, RecursionError) else "a number has too many digits"
 
 
 def _entry(file: Path, line: int, value: Any, text: str) -> Entry:

@@ -38,6 +38,7 @@ def checked_messages(entry: Entry, values: Iterable[Any]) -> list[Message]:
             raise entry.refuse(f"messages[{at}]: content must be text, a list of parts or null, not {kind_of(content)}")
         if calls is not None and not (isinstance(calls, list) and all(map(_is_call, calls))):
             raise entry.refuse(f"messages[{at}]: tool_calls must be a list of objects with a function")
+        entry.refuse_unsendable(f"messages[{at}]", value)
         messages.append(value)
     return messages
 
@@ -50,12 +51,15 @@ def checked_tools(entry: Entry, values: Iterable[Any]) -> tuple[Tool, ...]:
         is_function = isinstance(function, dict) and isinstance(function.get("name"), str)
         if not isinstance(tool, dict) or (tool.get("type", "function") == "function" and not is_function):
             raise entry.refuse(f"tools[{at}] must be an object with 'function.name'")
+        entry.refuse_unsendable(f"tools[{at}]", tool)
     return tools
 
 
 def sent_fields(entry: Entry) -> tuple[dict[str, Any], int | None]:
-    """The fields of a recorded request that are sent again, and its limit on tokens."""
+    """The fields of a recorded request that are sent again, and its limit on tokens. Raises: ConfigError."""
     extra = {name: entry.fields[name] for name in _KEPT if entry.fields.get(name) is not None}
+    for name, value in extra.items():
+        entry.refuse_unsendable(f"field '{name}'", value)
     limits = [limit for name in _MAX_TOKENS if (limit := entry.optional(name, int)) is not None and limit > 0]
     return extra, min(limits, default=None)
 

@@ -1,28 +1,28 @@
 """A capture of real traffic as sessions: requests that go on from each other, with their pauses.
 
-Owns: which exchanges belong together. Does not own: the capture (`harness/capture`), messages (`messages.py`).
-Floor 5. Source: ours. A client sends its whole history each time, so a request whose messages begin with all those of
-an earlier one, with the same tools, is the next turn of that conversation; a second such request is a fork of it.
+Owns: which exchanges are replayed, and when. Does not own: the capture, and which request goes on from which
+(`harness/capture`), messages (`messages.py`). Floor 5. Source: ours. All that is kept of an exchange is its place: a
+capture may be larger than memory.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
-from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from harness.capture.record import EXCHANGES, Exchange, read_capture
+from harness.capture.conversations import Conversations, Place
+from harness.capture.record import Exchange, StoredExchanges
 from harness.live.workloads.entries import KEY, Entry
 from harness.live.workloads.messages import checked_messages, checked_tools, sent_fields
+from harness.live.workloads.openai_messages import NO_QUESTION
 from harness.live.workloads.scripted import Answer, ScriptedSession, ScriptedTurn, tools_tokens, written
 from harness.load.workload.calls import Tool
 from harness.load.workload.plan import ForkPoint, Message
 from kernels.errors import ConfigError
+from results.lines import LineFault
 
 CHAT: Final = "/chat/completions"
 RETRIES: Final = "requests that were only sent again"
@@ -31,96 +31,110 @@ DAMAGED: Final = "lines of the capture that cannot be read"
 _STATUS_REFUSED: Final = range(400, 500)
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """Where an exchange stands in the file, and when it was."""
+
+    line: int
+    place: int
+    arrived_ns: int
+    ended_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One turn. known: so many messages of its request were sent by the turns before. pause_ns: after it."""
+
+    head: _Head
+    known: int
+    pause_ns: int = 0
+
+
 @dataclass(slots=True)
 class _Strand:
-    """One conversation while it grows. ended_ns: of each reply."""
+    """One conversation while it grows."""
 
-    tools: tuple[Tool, ...]
-    begin_ns: int
     fork: ForkPoint | None = None
-    turns: list[ScriptedTurn] = field(default_factory=list)
-    pauses_ns: list[int] = field(default_factory=list)
-    ended_ns: list[int] = field(default_factory=list)
+    steps: list[_Step] = field(default_factory=list)
 
 
 class RecordedSource:
     """Raises, when it is made: ConfigError for a folder that is no capture, or holds no chat."""
 
     def __init__(self, folder: Path, left_out: Counter[str]) -> None:
-        self._folder = folder
+        self._stored = StoredExchanges(folder)
         self._strands: list[_Strand] = []
-        self._ends: dict[bytes, tuple[int, int]] = {}
-        capture = read_capture(folder)
-        if capture.faults:
-            left_out[DAMAGED] += len(capture.faults)
-        damaged = {fault.line for fault in capture.faults}
-        lines = (line for line in count(1) if line not in damaged)
+        conversations = Conversations()
         # An exchange is stored when it has ended, and what follows what is told by when it began.
-        for exchange, line in sorted(zip(capture.exchanges, lines, strict=False), key=lambda one: one[0].arrived_ns):
-            if not exchange.path.partition("?")[0].endswith(CHAT):
-                left_out[f"exchanges with {exchange.path.partition('?')[0]}"] += 1
-            elif exchange.status in _STATUS_REFUSED:
-                left_out[REFUSED] += 1
+        for head in sorted(self._served(left_out), key=lambda one: one.arrived_ns):
+            exchange, messages, _ = self._request(head)
+            place = conversations.add(exchange.body)
+            if place is not None:
+                self._add(head, place)
             else:
-                self._add(Entry(folder / EXCHANGES, line, exchange.body), exchange, left_out)
+                left_out[RETRIES if messages else NO_QUESTION] += 1
         if not self._strands:
             raise ConfigError("this capture holds no chat that was served", key=KEY, file=folder)
 
     def __repr__(self) -> str:
-        return f"RecordedSource({self._folder}, {len(self._strands)} sessions)"
+        return f"RecordedSource({self._stored}, {len(self._strands)} sessions)"
 
     def sessions(self) -> Iterator[ScriptedSession]:
-        begin_ns = min(strand.begin_ns for strand in self._strands)
+        begins_ns = [strand.steps[0].head.arrived_ns for strand in self._strands]
         for number, strand in enumerate(self._strands):
+            _, _, tools = self._request(strand.steps[0].head)
             yield ScriptedSession(
-                session=number, turns=_paused(strand.turns, strand.pauses_ns), start_ns=strand.begin_ns - begin_ns,
-                tools=strand.tools, opening_tokens=tools_tokens(strand.tools), fork=strand.fork,
+                session=number, turns=tuple(map(self._turn, strand.steps)), start_ns=begins_ns[number] - min(begins_ns),
+                tools=tools, opening_tokens=tools_tokens(tools), fork=strand.fork,
             )  # fmt: skip
 
-    def _add(self, entry: Entry, exchange: Exchange, left_out: Counter[str]) -> None:
+    def _served(self, left_out: Counter[str]) -> Iterator[_Head]:
+        """Every chat that was served, or at least not refused. Effect: counts the others."""
+        for line, (place, exchange) in enumerate(self._stored.each(), start=1):
+            if isinstance(exchange, LineFault):
+                left_out[DAMAGED] += 1
+                continue
+            path = exchange.path.partition("?")[0]
+            if not path.endswith(CHAT):
+                left_out[f"exchanges with {path}"] += 1
+            elif exchange.status in _STATUS_REFUSED:
+                left_out[REFUSED] += 1
+            else:
+                ended_ns = exchange.arrived_ns if exchange.ended_ns is None else exchange.ended_ns
+                yield _Head(line, place, exchange.arrived_ns, ended_ns)
+
+    def _request(self, head: _Head) -> tuple[Exchange, list[Message], tuple[Tool, ...]]:
+        """Raises: ConfigError with its line for what no server could take."""
+        exchange = self._stored.at(head.place)
+        entry = self._entry(head, exchange)
         messages = checked_messages(entry, entry.field("messages", list))
         tools = checked_tools(entry, entry.optional("tools", list) or ())
-        digests = _prefix_digests(tools, messages)
-        if digests[-1] in self._ends:
-            left_out[RETRIES] += 1
-            return
-        known = next((at for at in range(len(messages) - 1, 0, -1) if digests[at] in self._ends), 0)
+        sent_fields(entry)
+        return exchange, messages, tools
+
+    def _entry(self, head: _Head, exchange: Exchange) -> Entry:
+        return Entry(self._stored.file, head.line, exchange.body)
+
+    def _add(self, head: _Head, place: Place) -> None:
         fork = None
-        if known:
-            number, turn = self._ends[digests[known]]
-            fork = ForkPoint(number, turn, max(0, exchange.arrived_ns - self._strands[number].ended_ns[turn]))
-        if fork is not None and fork.turn + 1 == len(self._strands[fork.parent].turns):
-            number, strand = fork.parent, self._strands[fork.parent]
-            strand.pauses_ns.append(fork.delay_ns)
-            added = messages[known:]
-        else:
-            number, strand = len(self._strands), _Strand(tools, exchange.arrived_ns, fork)
-            self._strands.append(strand)
-            added = messages
-        extra, limit = sent_fields(entry)
+        if place.after is not None:
+            session, turn = place.after
+            before = self._strands[session].steps[turn]
+            pause_ns = max(0, head.arrived_ns - before.head.ended_ns)
+            if not place.is_fork:
+                self._strands[session].steps[turn] = replace(before, pause_ns=pause_ns)
+                self._strands[session].steps.append(_Step(head, place.known))
+                return
+            fork = ForkPoint(session, turn, pause_ns)
+        self._strands.append(_Strand(fork, [_Step(head, 0)]))
+
+    def _turn(self, step: _Step) -> ScriptedTurn:
+        exchange, messages, _ = self._request(step.head)
+        extra, limit = sent_fields(self._entry(step.head, exchange))
         recorded = None if exchange.error is not None else _answer(exchange)
-        self._ends[digests[-1]] = (number, len(strand.turns))
-        strand.turns.append(ScriptedTurn(written(added), max_tokens=limit, extra=extra, recorded=recorded))
-        strand.ended_ns.append(exchange.arrived_ns if exchange.ended_ns is None else exchange.ended_ns)
-
-
-def _paused(turns: Sequence[ScriptedTurn], pauses_ns: Sequence[int]) -> tuple[ScriptedTurn, ...]:
-    pauses = [*pauses_ns, 0]
-    return tuple(replace(turn, think_ns=pause) for turn, pause in zip(turns, pauses, strict=True))
-
-
-def _prefix_digests(tools: Sequence[Tool], messages: Sequence[Message]) -> list[bytes]:
-    """Of the tools with the first n messages, for every n."""
-    state = blake2b(_plain(list(tools)), digest_size=16)
-    digests = [state.digest()]
-    for message in messages:
-        state.update(_plain(message))
-        digests.append(state.digest())
-    return digests
-
-
-def _plain(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True).encode() + b"\0"
+        return ScriptedTurn(
+            written(messages[step.known :]), step.pause_ns, max_tokens=limit, extra=extra, recorded=recorded
+        )
 
 
 def _answer(exchange: Exchange) -> Answer:

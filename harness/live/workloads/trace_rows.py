@@ -95,8 +95,7 @@ def read_body(entry: Entry, block_tokens: int) -> RowBody:
     messages = entry.optional("messages", list)
     output = _length(entry, "output_length")
     if messages is not None:
-        tools, extra = entry.optional("tools", list) or [], entry.optional("extra", dict) or {}
-        return RowBody(0, output, (), messages, tools, extra, True)
+        return RowBody(0, output, (), messages, entry.optional("tools", list) or [], _extra(entry), True)
     tokens = _length(entry, "input_length")
     if not tokens:
         raise entry.refuse("field 'input_length' is missing, and there are no 'messages'")
@@ -106,7 +105,13 @@ def read_body(entry: Entry, block_tokens: int) -> RowBody:
         what = f"{len(blocks)} hash ids for {tokens:,} tokens cannot be blocks of {block_tokens}"
         raise entry.refuse(f"{what}; give --block-tokens, here at most {largest}")
     is_whole = True if "request_id" in entry.fields or BAILIAN in entry.fields else None
-    return RowBody(tokens, output, blocks, None, [], entry.optional("extra", dict) or {}, is_whole)
+    return RowBody(tokens, output, blocks, None, [], _extra(entry), is_whole)
+
+
+def _extra(entry: Entry) -> Mapping[str, Any]:
+    extra: Mapping[str, Any] = entry.optional("extra", dict) or {}
+    entry.refuse_unsendable("field 'extra'", extra)
+    return extra
 
 
 def is_usable(entry: Entry, left_out: Counter[str]) -> bool:

@@ -13,7 +13,6 @@ import pytest
 from harness.capture.record import EXCHANGES, read_capture
 from harness.capture.recorder import BYTES_ENOUGH, ENDED, EXCHANGES_ENOUGH, CaptureLimits
 from harness.capture.run import DURATION_SPENT, INTERRUPTED
-from harness.capture.sessions import SessionCount
 from kernels.errors import ConfigError
 from results.errors import NewerRun
 from results.records import ToolCall
@@ -319,18 +318,6 @@ async def test_what_a_crash_leaves_can_be_read(tmp_path: Path) -> None:
     cut = read_capture(folder)
     assert (len(cut.exchanges), len(cut.faults)) == (1, 1)
     assert "torn last line" in str(cut.faults[0])
-
-
-def test_conversations_are_counted_by_how_they_go_on() -> None:
-    sessions = SessionCount()
-    a, b, c, d = ({"role": "user", "content": word} for word in "abcd")
-    for messages in ([a], [a, b], [a, b], [a, b, c], [a, b, d], [b], [a, b, c, d], []):
-        sessions.add({"model": "m", "messages": messages})
-    # a, its fork at d, and b; the same request again is a retry.
-    assert sessions.sessions == 3
-    sessions.add({"model": "m", "system": "another agent", "messages": [a]})
-    sessions.add({"prompt": "once"})
-    assert sessions.sessions == 5
 
 
 def test_what_is_no_capture(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,18 @@ def test_what_shapes_an_answer_is_kept(tmp_path: Path) -> None:
         ),
         ({"messages": HELLO, "tools": [{"type": "function"}]}, r"tools\[0\] must be an object with 'function.name'"),
         ({"messages": HELLO, "max_tokens": "many"}, "field 'max_tokens' is text"),
+        (
+            {"messages": [*HELLO, {"role": "tool", "content": "x", "n": 2**64}]},
+            r"messages\[2\] cannot be sent as JSON: Integer exceeds 64-bit range",
+        ),
+        (
+            {"messages": HELLO, "tools": [*TOOLS, {"type": "web", "max": -(2**70)}]},
+            rf"tools\[{len(TOOLS)}\] cannot be sent as JSON: Integer exceeds 64-bit range",
+        ),
+        (
+            {"messages": HELLO, "response_format": {"maximum": 10**30}},
+            "field 'response_format' cannot be sent as JSON: Integer exceeds 64-bit range",
+        ),
         ({"messages": HELLO, "response": {"choices": []}}, "the recorded answer is not an OpenAI reply"),
     ],
 )
@@ -155,17 +168,39 @@ def test_other_tools_are_another_conversation(tmp_path: Path) -> None:
     assert [session.tools for session in sessions] == [tuple(TOOLS), ()]
 
 
+def test_a_capture_is_not_held_in_memory(tmp_path: Path) -> None:
+    """Thirty conversations of a megabyte each: far less than they are is kept of them."""
+
+    def large(number: int) -> list[Any]:
+        return said(("system", f"{number} " + "x" * 1_000_000), ("user", "Hello"))
+
+    folder = capture(tmp_path / "cap", *(exchange(number, large(number)) for number in range(30)))
+    left_out: Counter[str] = Counter()
+    tracemalloc.start()
+    try:
+        source = RecordedSource(folder, left_out)
+        lengths = [len(session.messages(0)[0]["content"]) for session in source.sessions()]
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(lengths) == 30
+    assert min(lengths) > 1_000_000
+    assert most_bytes < 12_000_000
+    assert [session.start_ns // MS for session in source.sessions()] == list(range(30)), "and once more from the start"
+
+
 def test_what_was_no_served_chat_is_left_out_and_counted(tmp_path: Path) -> None:
     calls = CapturedReply("", "", (ToolCall("c", "go", "{}"),))
     folder = capture(
         tmp_path / "cap", exchange(0, HELLO, reply=calls), exchange(1, HELLO, path="/v1/completions"),
         exchange(2, HELLO, status=400), exchange(3, grown(HELLO, "Hi", "x"), status=0, error="gone", ended_ns=None),
-        torn=b"{broken\n",
+        exchange(4, []), torn=b"{broken\n",
     )  # fmt: skip
     (session,), left_out = replayed(folder)
     assert [turn.recorded for turn in session.turns] == [Answer("", (("go", "{}"),)), None]
     assert left_out == {"exchanges with /v1/completions": 1, "exchanges that the server had refused": 1,
-                        "lines of the capture that cannot be read": 1}  # fmt: skip
+                        "lines of the capture that cannot be read": 1,
+                        "requests without any message that asks": 1}  # fmt: skip
 
 
 def test_captures_that_hold_nothing(tmp_path: Path) -> None:
@@ -176,3 +211,7 @@ def test_captures_that_hold_nothing(tmp_path: Path) -> None:
     broken = capture(tmp_path / "broken", exchange(0, HELLO), exchange(1, [{"role": "?"}]), torn=b"{\n")
     with pytest.raises(ConfigError, match=r"exchanges\.jsonl:3: messages\[0\]: the role"):
         replayed(broken)
+    large = exchange(1, HELLO, body={"tools": [{"type": "web"}]})
+    large_text = encode_line(large).replace(b'"web"', b'"web","max":123456789012345678901')
+    with pytest.raises(ConfigError, match=r"exchanges\.jsonl:1: tools\[0\] cannot be sent as JSON"):
+        replayed(capture(tmp_path / "large", torn=large_text))

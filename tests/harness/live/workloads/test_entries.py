@@ -61,6 +61,8 @@ def test_packed_files_and_marks_of_byte_order_are_read(tmp_path: Path) -> None:
         (b'[{"a": 1}\n', "a.json:2: not JSON: the array does not end"),
         (b'[{"a": "xy\nz', "a.json:1: not JSON: Invalid control character at"),
         (b'{"a": "\xff"}', "a.json: this file is not UTF-8 text"),
+        (b'{"a": 1}\n{"a": ' + b"1" * 5_000 + b"}", "a.json:2: not JSON: a number has too many digits"),
+        (b'[{"a": ' + b"1" * 5_000 + b"}]", "a.json:1: not JSON: a number has too many digits"),
         (b"[" * 100_000, "not JSON"),
         (b"[[" + b"[" * 100_000 + b"]" * 100_000 + b"]]", "nested too deeply"),
     ],
