@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from harness.bundle.choosing import ChosenTurn, TurnKey, choose
 from harness.bundle.evidence import Evidence, ScriptEvidence, evidence_of, write_evidence
+from harness.bundle.leaving import leaves_of
 from harness.bundle.neighbours import parts_around
 from harness.bundle.payload import Packed, Planned, pack
 from harness.bundle.rebuilding import is_somebodys, sessions_of
@@ -67,7 +68,11 @@ def make_bundle(request: BundleRequest) -> Bundle:
     script = request.out or request.path / name
     parts = parts_around(chosen.turn, (*run.turns, *run.aside))
     rebuilt = sessions_of(run, [part.session for part in parts])
-    planned = list(map(Planned, rebuilt.sessions, parts))
+    leaves = leaves_of(run)
+    planned = [
+        Planned(plan, part, {turn: leave for (session, turn), leave in leaves.items() if session == plan.session})
+        for plan, part in zip(rebuilt.sessions, parts, strict=True)
+    ]
     scrubber = _scrubber(planned)
     room_bytes = request.size_max_bytes - _TEMPLATE_BYTES
     packed = pack(planned, _settings(run), clean=scrubber.value, room_bytes=room_bytes)
@@ -125,9 +130,7 @@ def _facts(chosen: ChosenTurn, file: str, rounds: int, packed: Packed, scrubber:
     sent = f"{plural(packed.sessions, 'session')} with {plural(packed.turns, 'request')}"
     left = f"; {plural(packed.left_out, 'session')} of that time had no room here" if packed.left_out else ""
     hung_up = sum(bool(one.load and one.load.hung_up) for one in run.aside)
-    unheard = (
-        f"The run's clients hung up on {plural(hung_up, 'request')} on purpose; this script hears all to the end.",
-    )
+    unheard = f"The run's clients hung up on {plural(hung_up, 'request')} on purpose; this script on {packed.hung_up}."
     return ScriptFacts(
         file=file,
         title=f"{_model(run)}: session {turn.session} turn {turn.turn} of a run: {kind}.",
@@ -136,7 +139,7 @@ def _facts(chosen: ChosenTurn, file: str, rounds: int, packed: Packed, scrubber:
             f"It was made by kvrace {manifest.versions.get('kvrace', '?')}, revision {manifest.git_revision}, with",
             f"    {manifest.repeat}",
             f"In this script: {sent}, as they were sent up to the end of that turn{left}.",
-            *(unheard if hung_up else ()),
+            *((unheard,) if hung_up else ()),
         ),
         model=_model(run),
         session=turn.session,

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from harness.bundle.leaving import Leave
 from harness.bundle.neighbours import SessionPart
 from harness.load.workload.planned import PlannedSession
 
@@ -29,21 +30,29 @@ Clean = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A session as it was planned, and the part of it that is needed."""
+    """A session as it was planned, and the part of it that is needed. leaves: by turn, where it was hung up upon."""
 
     plan: PlannedSession
     part: SessionPart
+    leaves: Mapping[int, Leave] = field(default_factory=dict)
+
+    @property
+    def hung_up(self) -> int:
+        """Of the part's turns, so many."""
+        return sum(turn < self.part.turn_count for turn in self.leaves)
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """text: lines of base 85. sessions, turns: how many are in it. left_out: sessions that there was no room for."""
+    """text: lines of base 85. sessions, turns: how many are in it, and hung_up of these are left in the middle.
+    left_out: sessions that there was no room for."""
 
     text: str
     sessions: int
     turns: int
     left_out: int
     prompt_tokens: int
+    hung_up: int
 
 
 @dataclass(slots=True)
@@ -77,6 +86,7 @@ def pack(planned: Sequence[Planned], settings: Mapping[str, Any], *, clean: Clea
         turns=sum(one.part.turn_count for one in kept),
         left_out=len(planned) - count,
         prompt_tokens=sum(one.plan.prompt_tokens(turn) for one in kept for turn in range(one.part.turn_count)),
+        hung_up=sum(one.hung_up for one in kept),
     )
 
 
@@ -107,6 +117,8 @@ def _session(one: Planned, begin_ns: int, messages: _Table, tools: _Table, clean
             fields["max_tokens"] = turn.max_tokens
         if turn.extra:
             fields["extra"] = clean(dict(turn.extra))
+        if number in one.leaves:
+            fields["leave"] = one.leaves[number].fields()
         turns.append(fields)
     start_s = round((one.part.start_ns - begin_ns) / 1e9, 3)
     return {

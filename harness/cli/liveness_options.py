@@ -22,15 +22,15 @@ def liveness_options(command: F) -> F:
                      "it. 0: off.  [default: half of --read-timeout]"),
         click.option("--recovery/--no-recovery", default=None, help="Ask two small requests after the load, and look "
                      "for requests that the server still holds.  [default: yes; with --arm, after a cut only]"),
-        click.option("--recovery-wait", default=2.0, show_default=True, type=click.FloatRange(0, 600), metavar="S",
-                     help="Before the second of them, and for the server's gauges to come down."),
+        click.option("--recovery-wait", default=None, type=click.FloatRange(0, 600), metavar="S",
+                     help="Before the second of them, and for the server's gauges to come down.  [default: 2]"),
         click.option("--toxic", default=None, type=click.Choice(TOXIC_KINDS),
                      help="A noisy neighbour, in one of two blocks of time: what does it cost the sessions' first "
                      "tokens?"),
         click.option("--toxic-command", default=None, metavar="CMD",
                      help="A neighbour of your own, by the shell; ended with its block."),
-        click.option("--toxic-tokens", default=16_000, show_default=True, type=click.IntRange(100, 1_000_000),
-                     metavar="N", help="Of the neighbour's long prompts, about."),
+        click.option("--toxic-tokens", default=None, type=click.IntRange(100, 1_000_000), metavar="N",
+                     help="Of the neighbour's long prompts (long-prompt, abort), about.  [default: 16,000]"),
         click.option("--toxic-block", default=None, type=click.FloatRange(0.5, 3_600), metavar="S",
                      help="Length of a block.  [default: a sixteenth of --duration, 2 s at least; else 10 s]"),
     )  # fmt: skip

@@ -92,6 +92,8 @@ def _server_log(run: Run, files: tuple[str, ...], zone: str | None) -> list[LogF
     from harness.live.server_logs.attach import attached
     from harness.live.server_logs.zones import zone_offset_s
 
+    if not files and zone is not None:
+        raise ConfigError("--log-zone belongs to --server-log", key="--log-zone")
     if not files:
         return read_server_log(run.path)[0]
     offset_s = None if zone is None else zone_offset_s(zone, provenance.utc_now())

@@ -78,7 +78,8 @@ def triage_command(**arguments: Any) -> int:
 
 
 def _run(run: TriageRun, repeat: str, *, is_json: bool, is_quiet: bool) -> int:
-    from harness.triage.record import TRIAGE, keep, markdown, without_secrets, write_triage
+    from harness.live.command_secrets import without_secrets
+    from harness.triage.record import TRIAGE, keep, markdown, write_triage
     from harness.triage.run import Watcher
 
     stream = sys.stderr if is_json else sys.stdout
@@ -143,9 +144,9 @@ def _stress_arguments(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _dry(plan: TriagePlan) -> str:
+    from harness.live.command_secrets import without_secrets
     from harness.triage.command import changes_nothing, command_of
     from harness.triage.plan import BASE, PORT
-    from harness.triage.record import without_secrets
 
     base = shlex.join(without_secrets(command_of(plan, [], PORT).words))
     lines = [

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from harness.live.command_secrets import shell_without_secrets
 from harness.live.credentials import Credentials, Scrubber
 from harness.live.limits import TokenBudget
 from harness.live.liveness.neighbour import Blocks, blocks_of, neighbour_cost
@@ -57,7 +58,8 @@ class ToxicPlan:
 
     @property
     def name(self) -> str:
-        return self.kind if self.kind is not None else f"command '{self.command}'"
+        """As it may be stored: a command without its secrets."""
+        return self.kind if self.kind is not None else f"command '{shell_without_secrets(self.command or '')}'"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from harness.live.beside import BesidePlan, ToxicPlan
+from harness.live.command_secrets import shell_without_secrets
 from harness.live.liveness.recovery import RecoverySettings
+from harness.live.liveness.toxic import PROMPT_TOKENS, TOXIC
 from harness.live.server_logs.tail import opened
 from harness.live.server_logs.zones import zone_offset_s
 from harness.simulation import provenance
 from kernels.errors import ConfigError
 
 _RECOVERY_PATIENCE_S = 30.0
-_TOXIC = ("toxic", "toxic_command", "toxic_block", "toxic_tokens")
+_REPEATED = ("log_zone", "hang_timeout", "toxic", "toxic_block", "toxic_tokens", "recovery_wait")
 
 
 def beside_plan(arguments: Mapping[str, Any], arm: str | None, arms: Sequence[str]) -> BesidePlan:
@@ -28,13 +30,18 @@ def beside_plan(arguments: Mapping[str, Any], arm: str | None, arms: Sequence[st
         arm: its name, where there are several; None for the only one. arms: all names.
     """
     zone = arguments["log_zone"]
+    if zone is not None and not arguments["server_logs"]:
+        raise ConfigError("--log-zone belongs to --server-log", key="--log-zone")
     logs = [file for name, file in _logs(arguments["server_logs"], arms) if name in (None, arm)]
     for file in logs:
         # A wrong name is told before the server is asked for anything.
         opened(file).close()
     hang_timeout_s, read_timeout_s = arguments["hang_timeout"], float(arguments["read_timeout"])
-    wants_recovery = arguments["recovery"]
-    settings = RecoverySettings(float(arguments["recovery_wait"]), min(read_timeout_s, _RECOVERY_PATIENCE_S))
+    wants_recovery, wait_s = arguments["recovery"], arguments["recovery_wait"]
+    if wants_recovery is False and wait_s is not None:
+        raise ConfigError("--recovery-wait has nothing to wait for with --no-recovery", key="--recovery-wait")
+    wait_s = RecoverySettings().wait_s if wait_s is None else float(wait_s)
+    settings = RecoverySettings(wait_s, min(read_timeout_s, _RECOVERY_PATIENCE_S))
     return BesidePlan(
         server_logs=tuple(logs),
         log_offset_s=None if zone is None else zone_offset_s(zone, provenance.utc_now()),
@@ -51,13 +58,11 @@ def beside_words(arguments: Mapping[str, Any]) -> list[str]:
     words = []
     for text in arguments["server_logs"]:
         words += ["--server-log", text]
-    is_toxic = arguments["toxic"] is not None or arguments["toxic_command"] is not None
-    names = ("log_zone", "hang_timeout", *(_TOXIC if is_toxic else ()))
-    for name in names:
+    if arguments["toxic_command"] is not None:
+        words += ["--toxic-command", shell_without_secrets(arguments["toxic_command"])]
+    for name in _REPEATED:
         if arguments[name] is not None:
             words += [f"--{name.replace('_', '-')}", str(arguments[name])]
-    if arguments["recovery_wait"] != RecoverySettings().wait_s:
-        words += ["--recovery-wait", str(arguments["recovery_wait"])]
     if arguments["recovery"] is not None:
         words.append("--recovery" if arguments["recovery"] else "--no-recovery")
     if arguments["requires_host_tier"]:
@@ -80,7 +85,11 @@ def _logs(texts: Sequence[str], arms: Sequence[str]) -> list[tuple[str | None, P
 
 
 def _toxic(arguments: Mapping[str, Any], *, is_alone: bool) -> ToxicPlan | None:
-    kind, command = arguments["toxic"], arguments["toxic_command"]
+    kind, command, tokens = arguments["toxic"], arguments["toxic_command"], arguments["toxic_tokens"]
+    long = [name for name, one in TOXIC.items() if one.prompt_share]
+    if tokens is not None and kind not in long:
+        what = "--toxic-tokens is the length of a neighbour's long prompts: it belongs to --toxic"
+        raise ConfigError(f"{what} {' or '.join(long)}", key="--toxic-tokens")
     if kind is None and command is None:
         if arguments["toxic_block"] is not None:
             raise ConfigError("--toxic-block belongs to --toxic or --toxic-command", key="--toxic-block")
@@ -90,4 +99,4 @@ def _toxic(arguments: Mapping[str, Any], *, is_alone: bool) -> ToxicPlan | None:
     if not is_alone:
         raise ConfigError("--toxic and --arm both divide the time into blocks; measure one server at a time",
                           key="--toxic")  # fmt: skip
-    return ToxicPlan(kind, command, arguments["toxic_block"], int(arguments["toxic_tokens"]))
+    return ToxicPlan(kind, command, arguments["toxic_block"], PROMPT_TOKENS if tokens is None else int(tokens))

@@ -6,15 +6,14 @@ rules (`conclusion.py`). Floor 5. Source: ours.
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
 from harness.live.arms_record import arms_record
+from harness.live.command_secrets import without_secrets
 from harness.live.outcome import INTERRUPTED
 from harness.simulation import provenance
 from harness.triage.conclusion import Conclusion, Effect, conclude, outcome_of
@@ -29,7 +28,6 @@ from results.verdict import RunVerdict
 
 SCHEMA = "kvrace-triage/1"
 TRIAGE = "triage.json"
-_SECRET = re.compile(r"(key|token|secret|password|passwd|auth)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +102,6 @@ def write_triage(folder: Path, record: TriageRecord) -> Path:
 
 def _write(beside: Path, text: bytes) -> None:
     beside.write_bytes(text)
-
-
-def without_secrets(words: Sequence[str]) -> list[str]:
-    """The words of a command; what follows a flag like `--api-key`, and any word that starts with `sk-`, is `...`."""
-    kept: list[str] = []
-    is_secret = False
-    for word in words:
-        flag, equals, _ = word.partition("=")
-        if is_secret or word.startswith("sk-"):
-            kept.append("...")
-        elif equals and flag.startswith("-") and _SECRET.search(flag):
-            kept.append(f"{flag}=...")
-        else:
-            kept.append(word)
-        is_secret = not equals and word.startswith("-") and _SECRET.search(word) is not None
-    return kept
 
 
 def _base_row(matrix: MatrixRecord) -> list[str]:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import IO, Final
 
 from harness.live.preflight import list_models
+from harness.live.process_group import tell_group
 from harness.load.clock import WallClock
 from harness.transport.contract import TransportOptions
 from harness.triage.command import ServerCommand
@@ -124,13 +125,13 @@ class Server:
             if self._command.stop:
                 self._run_stop_command()
             if not self._command.stop or process.poll() is None:
-                _signal(process, signal.SIGTERM)
+                tell_group(process.pid, signal.SIGTERM)
             process.wait(self._stop_s)
         except subprocess.TimeoutExpired:
             pass
         finally:
             # Also after an orderly end: workers that outlived their parent hold its port and its memory.
-            _signal(process, signal.SIGKILL)
+            tell_group(process.pid, signal.SIGKILL)
             process.wait()
             self._process = None
 
@@ -141,13 +142,6 @@ class Server:
                                timeout=self._stop_s)  # fmt: skip
             except (OSError, subprocess.TimeoutExpired) as problem:
                 out.write(f"the stop command failed: {problem}\n".encode())
-
-
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def free_port() -> int:

@@ -36,8 +36,7 @@ class Delivery:
 
 @dataclass(slots=True, eq=False)
 class FaultyFront:
-    """faults: of `benchmarks/live/outcomes.FAULTS`, by the turn's name. They are planted at its first delivery here, and
-    later ones pass.
+    """faults: of `benchmarks/live/outcomes.FAULTS`, by the turn's name: at its first delivery here, later ones pass.
 
     on_arrival: told of every delivery, before it is passed on.
     """

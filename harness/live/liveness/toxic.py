@@ -8,7 +8,6 @@ clients that hang up.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from harness.live.limits import TokenBudget
+from harness.live.process_group import tell_group
 from harness.load.clock import Clock
 from harness.transport.contract import ChatRequest, Transport
 
@@ -128,9 +128,15 @@ class ToxicCommand:
     async def run(self) -> None:
         self.sent += 1
         nothing = asyncio.subprocess.DEVNULL
-        process = await asyncio.create_subprocess_shell(
-            self._command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
-        )
+        try:
+            process = await asyncio.create_subprocess_shell(
+                self._command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+            )
+        except OSError as problem:
+            # The run goes on without its neighbour, and says so.
+            self.failed += 1
+            self.note = f"the toxic command cannot be started: {problem.strerror}"
+            return
         try:
             code = await process.wait()
             if code:
@@ -144,19 +150,11 @@ class ToxicCommand:
 async def _end(process: asyncio.subprocess.Process) -> None:
     """First kindly, then what is left of its group, which is its own: nobody else is hit."""
     if process.returncode is None:
-        _tell(process.pid, signal.SIGTERM)
+        tell_group(process.pid, signal.SIGTERM)
         try:
             async with asyncio.timeout(_END_S):
                 await process.wait()
         except TimeoutError:
             pass
-    _tell(process.pid, signal.SIGKILL)
+    tell_group(process.pid, signal.SIGKILL)
     await process.wait()
-
-
-def _tell(group: int, number: signal.Signals) -> None:
-    try:
-        os.killpg(group, number)
-    except ProcessLookupError:
-        # All of it has ended.
-        return

@@ -8,9 +8,10 @@ Floor 5. Source: facts/bugs.md section 5 item 6, and B08, B26, B33.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -27,7 +28,8 @@ PREFILL_SHARE: Final = 0.6
 
 _FIRST_TOKEN_S: Final = 0.25
 _PIECES: Final = 4
-_REMEMBERED: Final = 32
+REMEMBERED: Final = 32
+"""Of the replies before it, a moment hangs on so many."""
 _STREAM: Final = 7
 
 
@@ -67,6 +69,12 @@ def churn_of(share: float | None, phases: str | None) -> Churn | None:
     return Churn(share, chosen)
 
 
+def waits_s(phase: Literal["queued", "prefill"], first_tokens_s: Collection[float]) -> float:
+    """How long a client waits before it goes, by what the replies before took to their first token."""
+    usual_s = median(first_tokens_s) if first_tokens_s else _FIRST_TOKEN_S
+    return usual_s * (QUEUED_SHARE if phase == "queued" else PREFILL_SHARE)
+
+
 class ChurningTransport:
     """hung_up: how often in each phase. too_late: replies that were past the moment before it came.
 
@@ -80,8 +88,8 @@ class ChurningTransport:
         self._clock = clock
         self._churn = churn
         self._seed = seed
-        self._first_token_s: deque[float] = deque(maxlen=_REMEMBERED)
-        self._pieces: deque[int] = deque(maxlen=_REMEMBERED)
+        self._first_token_s: deque[float] = deque(maxlen=REMEMBERED)
+        self._pieces: deque[int] = deque(maxlen=REMEMBERED)
 
     def __repr__(self) -> str:
         return f"ChurningTransport({self._inner!r}, {self._churn}, {dict(self.hung_up)})"
@@ -107,12 +115,9 @@ class ChurningTransport:
         return reply
 
     def _policy(self, phase: HangUpPhase) -> HangUp:
-        first_token_s = median(self._first_token_s) if self._first_token_s else _FIRST_TOKEN_S
         match phase:
-            case "queued":
-                return HangUp(phase, after_s=QUEUED_SHARE * first_token_s)
-            case "prefill":
-                return HangUp(phase, after_s=PREFILL_SHARE * first_token_s)
+            case "queued" | "prefill":
+                return HangUp(phase, after_s=waits_s(phase, self._first_token_s))
             case "first-token":
                 return HangUp(phase, pieces=1)
             case "mid-answer":

@@ -161,13 +161,34 @@ async def test_a_neighbour_comes_and_goes_in_blocks() -> None:
     assert result.tokens_spent > 32 * 150
 
 
+@pytest.mark.asyncio
+async def test_a_neighbour_that_cannot_be_started_does_not_cost_the_run(tmp_path: Path) -> None:
+    plan = BesidePlan(toxic=ToxicPlan(None, f"true {'x' * 2_000_000} --api-key K1", block_s=0.2))
+    asked = request(SERVER, load=load_shape("closed", 4, None, 0.6), beside=plan, store=tmp_path)
+    result = await run_against(FaultServer(answers_of(workload_of(asked))), asked)
+    neighbour = result.beside.liveness.neighbour
+    assert neighbour is not None
+    assert neighbour.requests >= 1
+    assert "the toxic command cannot be started: " in neighbour.note
+    assert neighbour.toxic.endswith(" --api-key ...'")
+    stored = json.loads((Path(result.summary.run_dir) / "summary.json").read_text())
+    assert stored["liveness"]["neighbour"]["note"] == neighbour.note
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["--server-log", "/nowhere/at/all.log"], "the log '/nowhere/at/all.log' does not exist"),
         (["--server-log", "."], "the log '.' is a folder"),
-        (["--log-zone", "Berlin"], "write utc, local or an offset such as +02:00"),
+        (["--log-zone", "utc"], "--log-zone belongs to --server-log"),
+        (["--server-log", "run.py", "--log-zone", "Berlin"], "write utc, local or an offset such as +02:00"),
         (["--toxic-block", "2"], "--toxic-block belongs to"),
+        (["--toxic-tokens", "16000"], "it belongs to --toxic long-prompt or abort"),
+        (["--toxic", "burst", "--toxic-tokens", "200"], "it belongs to --toxic long-prompt or abort"),
+        (["--toxic-command", "true", "--toxic-tokens", "200"], "it belongs to --toxic long-prompt or abort"),
+        (["--no-recovery", "--recovery-wait", "2"], "--recovery-wait has nothing to wait for with --no-recovery"),
+        (["--plant", "call"], "--plant belongs to a workload from a file"),
+        (["--block-tokens", "16"], "--block-tokens belongs to a workload from a file"),
         (["--toxic", "burst", "--toxic-command", "true"], "leave one of them out"),
         (["--toxic", "nonsense"], "long-prompt"),
         (["--hang-timeout", "-1"], "--hang-timeout"),
@@ -195,7 +216,7 @@ def test_wrong_words_with_arms(words: list[str], sentence: str, capsys: pytest.C
 
 WORDS = {
     "server_logs": (), "log_zone": None, "hang_timeout": None, "read_timeout": 40.0, "recovery": None,
-    "recovery_wait": 2.0, "toxic": None, "toxic_command": None, "toxic_block": None, "toxic_tokens": 16_000,
+    "recovery_wait": None, "toxic": None, "toxic_command": None, "toxic_block": None, "toxic_tokens": None,
     "requires_host_tier": False,
 }  # fmt: skip
 
@@ -218,10 +239,12 @@ def test_defaults_hang_on_the_other_options(tmp_path: Path) -> None:
 
 def test_command_that_repeats_a_run_says_what_went_on_beside_it() -> None:
     asked = {
-        "server_logs": ("x.log",), "log_zone": "+02:00", "hang_timeout": 7.0, "recovery": False, "recovery_wait": 3.0,
-        "toxic": "burst", "toxic_block": 4.0, "requires_host_tier": True,
+        "server_logs": ("x.log",), "log_zone": "+02:00", "hang_timeout": 7.0, "recovery": True, "recovery_wait": 3.0,
+        "toxic": "abort", "toxic_block": 4.0, "toxic_tokens": 900, "requires_host_tier": True,
     }  # fmt: skip
     assert beside_words({**WORDS, **asked}) == [
-        "--server-log", "x.log", "--log-zone", "+02:00", "--hang-timeout", "7.0", "--toxic", "burst", "--toxic-block",
-        "4.0", "--toxic-tokens", "16000", "--recovery-wait", "3.0", "--no-recovery", "--require-host-tier",
+        "--server-log", "x.log", "--log-zone", "+02:00", "--hang-timeout", "7.0", "--toxic", "abort", "--toxic-block",
+        "4.0", "--toxic-tokens", "900", "--recovery-wait", "3.0", "--recovery", "--require-host-tier",
     ]  # fmt: skip
+    command = {**WORDS, "toxic_command": "while true; do x --api-key K1; done"}
+    assert beside_words(command) == ["--toxic-command", "while true; do x --api-key ... done"]

@@ -55,6 +55,10 @@ class LeftServer:
 
     async def _request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         top = await reader.readuntil(b"\r\n\r\n")
+        if top.startswith(b"GET "):
+            models = b'{"data": [{"id": "left-model"}]}'
+            writer.write(head(kind="application/json", length=len(models)) + models)
+            return True
         length = int(top.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
         name = json.loads(await reader.readexactly(length))["user"]
         self.asked[name] += 1

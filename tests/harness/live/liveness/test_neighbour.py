@@ -196,5 +196,14 @@ async def test_command_that_cannot_run_is_told() -> None:
     assert (command.failed, command.note) == (1, "the toxic command ended by itself with 7")
 
 
+@pytest.mark.asyncio
+async def test_command_that_cannot_even_be_started_is_told() -> None:
+    # No system takes a word of this length.
+    command = ToxicCommand(f"# {'x' * 2_000_000}")
+    await command.run()
+    assert (command.sent, command.failed) == (1, 1)
+    assert command.note.startswith("the toxic command cannot be started: ")
+
+
 def test_options_name_every_kind() -> None:
     assert tuple(TOXIC) == TOXIC_KINDS

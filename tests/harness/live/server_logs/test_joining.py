@@ -153,3 +153,4 @@ def test_log_that_was_fetched_later(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["score", str(run.path)]) == 1
     assert "server log  the server itself reported KV checksum mismatch" in capsys.readouterr().out
     assert main(["score", str(run.path), "--server-log", str(tmp_path / "none")]) == 2
+    assert main(["score", str(run.path), "--log-zone", "utc"]) == 2

@@ -166,6 +166,9 @@ def test_rows_with_messages_are_sent_as_they_are(tmp_path: Path) -> None:
     assert [session.messages(turn) for turn in (0, 1)] == [history, later]
     assert (session.tools, session.secrets, session.turns[1].extra) == ((tool,), (), {"priority": 9})
     assert all(turn.expected is None for turn in session.turns)
+    for large in ({"extra": {"priority": 2**64}}, {"tools": [{**tool, "n": -(2**64)}]}):
+        with pytest.raises(ConfigError, match=r":1: .* cannot be sent as JSON: Integer exceeds 64-bit range"):
+            sessions_of(tmp_path, [rows[0] | large], sessions=1)
 
 
 def test_nothing_is_planted_where_nothing_shall_be(tmp_path: Path) -> None:
