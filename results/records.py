@@ -209,7 +209,7 @@ class RunManifest:
     exact_replies: the model under test is constructed and can say nothing right but the planted call.
     requires_host_tier: a clean verdict needs load-backs and host hits, else the defect had no chance to show.
     max_tokens: limit of a reply's length in tokens, where one was set.
-    workload_digest: of all requests of the first round, where it was taken: they can be made again, and be proven equal.
+    workload_digest: of all requests of the first round, where it was taken: made again, they can be proven equal.
     """
 
     seed: int
