@@ -34,7 +34,8 @@ def main() -> int:
     given = parser.parse_args()
     server = next(one for one in SERVERS if one.name == given.server)
     if not server.python.exists():
-        print(f"{server.name} is not installed: {server.python} is missing; see `make help`", file=sys.stderr)
+        where = server.python.relative_to(ROOT)
+        print(f"{server.name} is not installed: {where} is missing, which its make target makes", file=sys.stderr)
         return 3
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep.resolve() if given.keep else Path(scratch)

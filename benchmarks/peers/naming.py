@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +18,6 @@ from typing import Final
 from benchmarks.peers.serve import scenario_of
 from benchmarks.peers.targets import Target
 from harness.config import Scenario
-from harness.races.mutants.patching import changed
 from harness.races.served import serve_and_watch
 from harness.simulation.run import RunRequest, Simulation, run_to_end
 from harness.simulation.tracing import trace_output
@@ -46,7 +44,7 @@ class Named:
 def named(target: Target, seed: int, further: Mapping[str, str] = MappingProxyType({})) -> Named:
     """Effect: none that stays; the target's change of code is in place meanwhile. further: overrides."""
     scenario = scenario_of(target, further)
-    with changed(target.place, target.changes) if target.changes else nullcontext():
+    with target.planted():
         groups = serve_and_watch(scenario, seed).groups
         reports = [sentence(finding) for group in groups for finding in group.findings]
         reports += _broken_laws(scenario, seed)

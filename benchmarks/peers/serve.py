@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from types import MappingProxyType
 
 from benchmarks.peers.targets import SCENARIO, Target, target_named
@@ -18,7 +18,6 @@ from harness.config import Scenario, load_scenario
 from harness.load.pacer import Pacer
 from harness.pair.engines import ModelFacts
 from harness.pair.pair import Pair, PairOptions
-from harness.races.mutants.patching import changed
 from harness.simulation.assembly import assemble
 from harness.simulation.run import MODEL
 from kernels.engine.shared import SharedModel
@@ -72,7 +71,7 @@ async def _serve(target: Target) -> None:
 
 def main() -> None:
     target = target_named(sys.argv[1])
-    with changed(target.place, target.changes) if target.changes else nullcontext():
+    with target.planted():
         asyncio.run(_serve(target))
 
 

@@ -16,8 +16,9 @@ from typing import Final, Protocol
 from harness.transport.contract import ChatRequest, Reply, Transport, TransportOptions
 from harness.transport.errors import EngineProtocolError
 
-OPTIONAL_FIELDS: Final = ("safety_identifier", "user", "stream_options")
-"""None of them changes what is answered; without `stream_options` a stream tells no token counts."""
+OPTIONAL_FIELDS: Final = ("safety_identifier", "user", "stream_options", "cache_salt")
+"""None of them changes what is answered; without `stream_options` a stream tells no token counts, and without
+`cache_salt` a prompt may find pages of another."""
 _REFUSALS: Final = (400, 422)
 
 

@@ -20,6 +20,7 @@ from harness.live.serial.asking import PlanOf
 from harness.live.serial.check import SerialCheck, Served
 from harness.live.serial.settings import SerialSettings
 from harness.load.clock import WallClock
+from harness.simulation import provenance
 from harness.simulation.run import MakeTransport
 from harness.transport.contract import TransportOptions
 from results.findings import Judgement
@@ -59,7 +60,8 @@ class AfterLoad:
         inner = around.make(around.options, now_ns=lambda: around.clock.now_ns)
         patient = PatientTransport(inner, around.clock, self._rng, self.stop)
         self._transport = ObservedTransport(patient, Scrubber(around.credentials.secrets))
-        salt = f"kvrace-{around.seed}-{int(self._rng.integers(2**40)):x}"
+        # Not of the seed: what an earlier run of the same seed left in the cache must not be found.
+        salt = f"kvrace-{provenance.utc_now().timestamp():.6f}"
         served = Served(
             self._transport, around.options, around.metrics_urls, around.model, around.max_tokens, salt
         )  # fmt: skip
