@@ -42,8 +42,9 @@ check: $(STAMP) ## lint, formatting and types; changes nothing
 	$(PY) -m mypy || status=1; \
 	exit $$status
 
+# One process a core; the tests of a file stay together, because they share what is costly to make.
 test: $(STAMP) ## the whole CPU test suite
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -n auto --dist loadfile $(ARGS)
 
 # Exit status 1 of the command means "corruption found", which is what this scenario is there to show.
 run: $(STAMP) ## the main command: 60 sessions, and the race they lose

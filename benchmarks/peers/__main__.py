@@ -87,7 +87,9 @@ async def _replays(name: str, process: TargetProcess, runs: list[Found]) -> tupl
     if first is None:
         return (name, 0, 0)
     again = [await ours(await process.fresh(first.seed), name, first.seed, serial=False) for _ in range(REPLAYS)]
-    return (name, sum(one.is_alarm for one in again), REPLAYS)
+    found = sum(one.is_alarm for one in again)
+    print(f"replays of seed {first.seed}  {name:<22}{found} of {REPLAYS}", file=sys.stderr, flush=True)
+    return (name, found, REPLAYS)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from benchmarks.stubs.clock import busy_for, now_ns
 TOP_LOGPROBS = 5
 MAX_TOKENS = 96
 _GAUGE = "vllm:num_requests_running"
-_WATCH_S = 0.02
+WATCH_S = 0.02
 _PATIENCE_S = 60.0
 
 
@@ -92,7 +92,7 @@ class CountingClient:
                 page = ""
             values = [float(line.rpartition(" ")[2]) for line in page.splitlines() if line.startswith(f"{_GAUGE}{{")]
             self.running_max = max(self.running_max, int(max(values, default=0.0)))
-            await busy_for(_WATCH_S)
+            await busy_for(WATCH_S)
 
 
 @asynccontextmanager

@@ -155,7 +155,7 @@ def _measured(record: Stored) -> str:
     started = f" Of our seconds, {median(starts):.1f} go by before the first request." if starts else ""
     return (
         f"`{record['command']}`: {len(seeds)} seeds ({seeds[0]}-{seeds[-1]}), "
-        f"{len(record['runs'])} runs, load average {min(load):g} to {max(load):g}.{started}"
+        f"{len(record['runs'])} runs, load average {min(load):g} to {max(load):g}.{started} {record['note']}".rstrip()
     )
 
 

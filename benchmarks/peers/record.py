@@ -24,7 +24,7 @@ Stored = dict[str, Any]
 class Record:
     """runs: every tool against every target. replays: (target, how often our command found it again, of how many).
 
-    load_average: of the machine after each seed: times hang on it, counts do not.
+    load_average: of the machine after each seed: times hang on it, counts do not. note: what was measured otherwise.
     """
 
     command: str
@@ -32,6 +32,7 @@ class Record:
     names: list[Named] = field(default_factory=list)
     replays: list[tuple[str, int, int]] = field(default_factory=list)
     load_average: list[float] = field(default_factory=list)
+    note: str = ""
 
     def keep(self, file: Path = FILE) -> None:
         targets = [{"name": one.name, "what": one.what, "is_sound": one.is_sound} for one in TARGETS]
@@ -43,6 +44,7 @@ class Record:
             "named": [asdict(one) for one in self.names],
             "replays": self.replays,
             "load_average": self.load_average,
+            "note": self.note,
         }
         # One run a line, so that a file of hundreds of them can be read and compared.
         lines = ",\n  ".join(json.dumps(one.as_json()) for one in self.runs)

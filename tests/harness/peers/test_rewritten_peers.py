@@ -19,6 +19,12 @@ PROMPTS = [[1, 2, 3], [4, 5, 6, 7], [8, 9]]
 SEED = 11
 
 
+@pytest.fixture(autouse=True)
+def watched_all_the_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gauge is read in every turn of the loop, so that no batch of this quick server is over between two looks."""
+    monkeypatch.setattr("benchmarks.peers.client.WATCH_S", 0.0)
+
+
 async def _certified(behaviour: Behaviour, cell: Cell) -> str:
     async with small_server(behaviour) as (url, _), counting_client(url) as client:
         return (await certify(client, PROMPTS, cell, SEED)).verdict
