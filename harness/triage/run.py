@@ -143,11 +143,14 @@ class TriageRun:
             self.failures[name] = str(problem)
 
     def _blocks(self, name: str, command: ServerCommand, watcher: Watcher) -> None:
+        asked = self._make(command.stress, command.base_url)
         request = replace(
-            self._make(command.stress, command.base_url),
+            asked,
             target=Target(name, command.base_url),
             store=self.folder / RUNS,
             on_progress=watcher.on_progress,
+            # As between arms: whether a server is well after each of many blocks is not the question here.
+            beside=replace(asked.beside, recovers_after_cuts_only=True),
         )
         self.requests[name] = request
         for block in range(-self.plan.stress.warm_blocks, self.plan.stress.blocks):
