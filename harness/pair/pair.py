@@ -6,26 +6,16 @@ Floor 5. Source: ours.
 
 from __future__ import annotations
 
-import errno
-import socket
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Final
-
-from aiohttp import web
 
 from harness.load.names import Role
 from harness.pair.admission import Admission
-from harness.pair.answers import server_logger
 from harness.pair.engines import DecodeEngine, Engine, Gate, HostHits, ModelFacts, PrefillEngine
+from harness.pair.listening import listening_socket, serve
 from harness.pair.router import Router
 from harness.pair.worker import Worker
 from harness.pair.worker_facts import worker_application
-from harness.transport.bulk import READ_BUFFER_BYTES
-from kernels.errors import EnvironmentProblem
-
-_BACKLOG: Final = 1_024
-_SHUTDOWN_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +106,7 @@ class Pair:
             )  # fmt: skip
             workers.append(worker.metrics.registry)
             self._stack.callback(worker.retire)
-            await self._serve(worker_application(worker), bound)
+            await serve(worker_application(worker), bound, until=self._stack)
         router = Router(
             prefill_url=self.worker_url("prefill"),
             decode_url=self.worker_url("decode"),
@@ -125,47 +115,7 @@ class Pair:
             workers=workers,
         )
         await self._stack.enter_async_context(router)
-        await self._serve(router.application(), sockets[0])
-
-    async def _serve(self, app: web.Application, bound: socket.socket) -> None:
-        runner = web.AppRunner(
-            app,
-            # A client that hangs up must reach the engine as an abort.
-            handler_cancellation=True,
-            shutdown_timeout=_SHUTDOWN_S,
-            access_log=None,
-            logger=server_logger(),
-            read_bufsize=READ_BUFFER_BYTES,
-        )
-        await runner.setup()
-        self._stack.push_async_callback(runner.cleanup)
-        await web.SockSite(runner, bound, backlog=_BACKLOG).start()
-
-
-def listening_socket(host: str, port: int, *, what: str) -> socket.socket:
-    """A bound socket. Raises: EnvironmentProblem that names the address and what it was for."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, kind, protocol)
-    except OSError as problem:
-        raise EnvironmentProblem(
-            f"'{host}' is no address that the {what} can listen on ({problem.strerror})",
-            remedy="try --host 127.0.0.1",
-        ) from None
-    try:
-        # A port of a server that was stopped a moment ago must be usable again; a port in use still is refused.
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
-        # At once: two sockets may be bound to one port as long as neither listens.
-        bound.listen(_BACKLOG)
-    except OSError as problem:
-        bound.close()
-        reason = "is in use already" if problem.errno == errno.EADDRINUSE else f"cannot be had ({problem.strerror})"
-        raise EnvironmentProblem(
-            f"port {port} on {host}, meant for the {what}, {reason}",
-            remedy="choose another port, or leave the option away and a free one is taken",
-        ) from None
-    return bound
+        await serve(router.application(), sockets[0], until=self._stack)
 
 
 def _url(host: str, port: int) -> str:

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp import web
 
-from harness.pair.answers import BODY_BYTES_MAX, error_answer, errors_as_json, server_logger
-from harness.pair.pair import listening_socket
+from harness.pair.answers import BODY_BYTES_MAX, error_answer, errors_as_json
+from harness.pair.listening import listening_socket, serve
 from harness.proxy.contract import Ending, Farewell, PassingRequest, Watch, Watcher
 from harness.transport.bulk import READ_BUFFER_BYTES, bulk_body
 
@@ -27,8 +27,6 @@ _HOP_HEADERS: Final = frozenset(
      "transfer-encoding", "upgrade"}
 )  # fmt: skip
 _NOT_ASKED_ON: Final = _HOP_HEADERS | {"host", "content-length", "accept-encoding", "expect"}
-_BACKLOG: Final = 1_024
-_SHUTDOWN_S: Final = 0.5
 _CONNECT_S: Final = 10.0
 _CLIENT_GONE: Final = "the client hung up"
 
@@ -92,19 +90,7 @@ class ReverseProxy:
     async def _serve(self, bound: socket.socket) -> None:
         app = web.Application(middlewares=[errors_as_json], client_max_size=BODY_BYTES_MAX)
         app.router.add_route("*", "/{path:.*}", self._exchange)
-        runner = web.AppRunner(
-            app,
-            # A client that hangs up must reach the server as that: aborts are part of the load.
-            handler_cancellation=True,
-            shutdown_timeout=_SHUTDOWN_S,
-            access_log=None,
-            logger=server_logger(),
-            read_bufsize=READ_BUFFER_BYTES,
-            auto_decompress=False,
-        )
-        await runner.setup()
-        self._stack.push_async_callback(runner.cleanup)
-        await web.SockSite(runner, bound, backlog=_BACKLOG).start()
+        await serve(app, bound, until=self._stack, decompresses_bodies=False)
 
     async def _exchange(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()

@@ -6,18 +6,17 @@ own: the worker, the balancer, any assertion. Floor: tests. Source: facts/real-s
 
 from __future__ import annotations
 
-import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
 from aiohttp import web
 
-from harness.pair.answers import server_logger
-from harness.pair.pair import listening_socket
+from harness.pair.listening import accept_no_more, listening_socket, serve
 
 CHAT = "/v1/chat/completions"
 _HOP = {"transfer-encoding", "content-length", "connection", "keep-alive", "content-encoding"}
@@ -41,19 +40,24 @@ class FaultyFront:
     on_arrival: told of every delivery, before it is passed on.
     """
 
+    bound: socket.socket
     worker_url: str
     faults: Mapping[str, str] = field(default_factory=dict)
     on_arrival: Callable[[Delivery], None] = lambda _: None
     deliveries: list[Delivery] = field(default_factory=list)
-    url: str = ""
     _session: aiohttp.ClientSession | None = None
     _runner: web.AppRunner | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.bound.getsockname()[1]}"
 
     def rooms_of(self, name: str) -> list[int]:
         return [one.room for one in self.deliveries if one.name == name]
 
     async def die(self) -> None:
         """As a process that was killed: connections break, and no new one is taken."""
+        await accept_no_more(self.bound)
         assert self._runner is not None
         for site in list(self._runner.sites):
             await site.stop()
@@ -130,20 +134,12 @@ def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
 
 @asynccontextmanager
 async def fronting(worker_url: str, faults: Mapping[str, str]) -> AsyncIterator[FaultyFront]:
-    front = FaultyFront(worker_url, faults)
-    app = web.Application(client_max_size=1 << 28)
-    app.router.add_route("*", "/{path:.*}", front.handle)
-    runner = web.AppRunner(
-        app, handler_cancellation=True, access_log=None, logger=server_logger(), shutdown_timeout=0.2
-    )
-    await runner.setup()
-    bound = listening_socket("127.0.0.1", 0, what="test")
-    front.url = f"http://127.0.0.1:{bound.getsockname()[1]}"
-    timeout = aiohttp.ClientTimeout(total=None)
-    async with aiohttp.ClientSession(timeout=timeout, auto_decompress=False) as session:
-        front._session, front._runner = session, runner
-        try:
-            await web.SockSite(runner, bound).start()
-            yield front
-        finally:
-            await asyncio.shield(runner.cleanup())
+    async with AsyncExitStack() as stack:
+        bound = stack.enter_context(listening_socket("127.0.0.1", 0, what="test"))
+        timeout = aiohttp.ClientTimeout(total=None)
+        session = aiohttp.ClientSession(timeout=timeout, auto_decompress=False)
+        front = FaultyFront(bound, worker_url, faults, _session=await stack.enter_async_context(session))
+        app = web.Application(client_max_size=1 << 28)
+        app.router.add_route("*", "/{path:.*}", front.handle)
+        front._runner = await serve(app, bound, until=stack)
+        yield front

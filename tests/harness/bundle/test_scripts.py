@@ -16,7 +16,7 @@ import pytest
 from harness.bundle.script import TEMPLATE
 from harness.cli.main import main
 from harness.live.run import LiveRun, run_live
-from harness.pair.pair import listening_socket
+from harness.pair.listening import listening_socket
 from tests.harness.bundle.recall_server import MODEL, Case, RecallServer, recalling
 from tests.harness.bundle.scripts import ScriptRun, bundled, carried, constants, everything, run_script
 from tests.harness.cli.child import TEST_S, child

@@ -10,7 +10,7 @@ import pytest
 
 from harness.capture.record import read_capture
 from harness.cli.main import main
-from harness.pair.pair import listening_socket
+from harness.pair.listening import listening_socket
 from tests.harness.cli.child import PATIENCE_S, TEST_S, child
 from tests.harness.live.fault_server import MODEL, FaultServer
 from tests.harness.live.test_arms_and_probe import in_a_thread

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
-from harness.pair.pair import listening_socket
+from harness.pair.listening import listening_socket
 from results.reader import open_run
 from tests.harness.cli.child import TEST_S, child
 from tests.harness.live.fault_server import MODEL, FaultServer, answers_of

@@ -14,7 +14,8 @@ from harness.live.host_tier import Exchanged, force_host_tier
 from harness.live.scrape import Scraper, metrics_urls
 from harness.load.names import Role
 from harness.pair.engines import HostHits
-from harness.pair.pair import PairOptions, listening_socket
+from harness.pair.listening import listening_socket
+from harness.pair.pair import PairOptions
 from harness.pair.token_queue import Finish
 from harness.pair.worker_metrics import WorkerMetrics
 from harness.transport.contract import Reply, ReplyUsage, Stamps

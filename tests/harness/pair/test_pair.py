@@ -13,7 +13,8 @@ import aiohttp
 import pytest
 
 from harness.load.conductor import Conductor
-from harness.pair.pair import Pair, PairOptions, listening_socket
+from harness.pair.listening import listening_socket
+from harness.pair.pair import Pair, PairOptions
 from kernels.errors import EnvironmentProblem
 from tests.harness.fake_machine import FakeEngines, FakeMachine
 from tests.harness.rig import get, served
@@ -62,13 +63,6 @@ async def test_same_port_twice_is_refused() -> None:
     with pytest.raises(EnvironmentProblem, match=f"port {port} .*meant for the decode"):
         async with served(PairOptions(prefill_port=port, decode_port=port)):
             pass
-
-
-async def test_address_that_does_not_exist() -> None:
-    with pytest.raises(EnvironmentProblem, match="'no such host' is no address that the router can listen on"):
-        listening_socket("no such host", 0, what="router")
-    with pytest.raises(EnvironmentProblem, match=r"port 0 on 192\.0\.2\.1.*cannot be had"):
-        listening_socket("192.0.2.1", 0, what="router")
 
 
 async def test_stop_refuses_new_clients_and_ends_open_requests() -> None:

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from harness.pair.answers import server_logger
 from harness.pair.engines import ModelFacts
-from harness.pair.pair import listening_socket
+from harness.pair.listening import listening_socket
 from harness.pair.router import Router
 from tests.harness.rig import get, post, served
 

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from harness.live.stress_request import TRANSPORTS
-from harness.pair.pair import listening_socket
+from harness.pair.listening import listening_socket
 from harness.transport.accommodating import Accommodating
 from harness.transport.contract import ChatRequest, Reply, TransportOptions
 from harness.transport.errors import EngineProtocolError

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.pair.pair import listening_socket
+from harness.pair.listening import listening_socket
 from harness.simulation.run import MakeTransport
 from harness.transport.contract import ChatRequest, Reply, Stamps, Transport, TransportOptions
 from harness.transport.errors import EngineProtocolError, EngineTimeout, EngineUnreachable
