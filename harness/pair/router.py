@@ -134,10 +134,10 @@ class Router:
             finally:
                 await _settled(drain)
         finally:
-            await _settled(prefill, decode)
             for half in (prefill, decode):
-                if not half.cancelled() and isinstance(half.result(), aiohttp.ClientResponse):
-                    _response(half).release()
+                # Not once the wait is over: a client that hangs up, or the end of the server, may cut that short.
+                half.add_done_callback(_let_go)
+            await _settled(prefill, decode)
 
     async def _first_failure(self, *halves: asyncio.Future[_Half]) -> _HalfFailed | None:
         waiting: set[asyncio.Future[_Half]] = set(halves)
@@ -207,6 +207,11 @@ def _response(half: asyncio.Future[_Half]) -> aiohttp.ClientResponse:
     response = half.result()
     assert isinstance(response, aiohttp.ClientResponse), f"this half has failed: {response}"
     return response
+
+
+def _let_go(half: asyncio.Future[_Half]) -> None:
+    if not half.cancelled() and isinstance(half.result(), aiohttp.ClientResponse):
+        _response(half).release()
 
 
 async def _refusal(role: Role, response: aiohttp.ClientResponse) -> web.Response:

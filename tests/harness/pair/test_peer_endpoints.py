@@ -156,12 +156,14 @@ async def test_reset_waits_for_a_backup() -> None:
 
 async def test_reset_does_not_wait_for_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.pair.worker_facts.FLUSH_PATIENCE_NS", 10**15)
-    async with served(is_busy=True, late_prefill_ns=10**18) as (pair, _):
+    async with served(is_busy=True) as (pair, engines):
+        # Stopped dead, so that the request stays.
+        engines.is_computing = True
         body = {"messages": [{"role": "user", "content": "((none))"}], "stream": True}
         asked = asyncio.ensure_future(post(f"{pair.router_url}/v1/chat/completions", body))
         async with asyncio.timeout(10):
-            while _gauge((await get(f"{pair.router_url}/metrics"))[1], "vllm:num_requests_waiting", "prefill") < 1:
-                pass
+            while not engines.waiting:
+                await asyncio.sleep(0)
             status, _ = await post(f"{pair.worker_url('prefill')}/reset_prefix_cache", b"")
         asked.cancel()
         await asyncio.wait([asked])
