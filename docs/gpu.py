@@ -37,6 +37,17 @@ def arms() -> Iterator[str]:
         )
 
 
+def pair() -> Iterator[str]:
+    yield "| run | delay | sessions corrupted | stale reads, prefill / decode | load-backs |"
+    yield "|---|---|---|---|---|"
+    for run in stored("two_gpus")["runs"]:
+        planted = " + told early" if run["planted"] else ""
+        yield (
+            f"| {run['scenario']}{planted} | {run['delay']} | {run['sessions_corrupted']} of {run['sessions']} |"
+            f" {run['stale_reads']:,} / {run['decode_stale_reads']:,} | {run['load_backs']} |"
+        )
+
+
 def window() -> Iterator[str]:
     yield "| compute over load | stale, layer 0 / 5 / 10 / 20 | torn pages | trials with stale | with the gate |"
     yield "|---|---|---|---|---|"
@@ -84,7 +95,7 @@ def _figures(record: Record) -> Iterator[str]:
 
 
 TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
-    "arms": arms, "window": window, "dose": dose, "kernels": kernels, "transfers": transfers
+    "arms": arms, "pair": pair, "window": window, "dose": dose, "kernels": kernels, "transfers": transfers
 }  # fmt: skip
 
 
