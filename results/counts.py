@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from results.findings import CORRUPTION_KINDS, Judgement, Origin, Verdict
-from results.records import MachineEvidence, TurnRecord
+from results.records import TurnRecord
 
 _Pairs = list[tuple[TurnRecord, Judgement]]
 
@@ -104,15 +104,11 @@ def _first_corrupted(pairs: _Pairs) -> tuple[Judgement, Origin] | None:
     """
     had_stale_read = False
     for turn, judgement in pairs:
-        had_stale_read |= _has_stale_read(turn.machine)
+        had_stale_read |= turn.machine is not None and turn.machine.has_own_stale_read
         if judgement.is_corrupted:
             assert judgement.origin is not None, "a corrupted turn has an origin"
             return judgement, Origin.PRIMARY if had_stale_read else judgement.origin
     return None
-
-
-def _has_stale_read(machine: MachineEvidence | None) -> bool:
-    return machine is not None and bool(machine.stale_reads or machine.torn_reads)
 
 
 def _kind_counts(judgements: Sequence[Judgement]) -> dict[str, int]:

@@ -82,7 +82,7 @@ class Origin(StrEnum):
     """Where a corrupted turn's corruption came from, by the machine's own evidence."""
 
     PRIMARY = "primary"
-    """Its own prefill read stale bytes."""
+    """Its own prefill, or its own decode, read stale bytes."""
     SECONDARY = "secondary"
     """It read pages that an earlier, misled prefill had written, and nothing stale of its own."""
     UNEXPLAINED = "unexplained"

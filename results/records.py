@@ -90,6 +90,11 @@ class MachineEvidence:
     def __post_init__(self) -> None:
         assert self.late_us_max is None or isfinite(self.late_us_max), self.late_us_max
 
+    @property
+    def has_own_stale_read(self) -> bool:
+        """Whether its prefill or its decode read bytes too early, whatever earlier turns had done."""
+        return bool(self.stale_reads or self.torn_reads or self.decode_stale_reads)
+
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:

@@ -70,7 +70,7 @@ def origin_of(machine: MachineEvidence | None) -> Origin:
     """Where the corruption of a corrupted turn came from, by what the machine saw."""
     if machine is None:
         return Origin.UNOBSERVED
-    if machine.stale_reads or machine.torn_reads:
+    if machine.has_own_stale_read:
         return Origin.PRIMARY
     if machine.poisoned_reads:
         return Origin.SECONDARY

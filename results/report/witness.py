@@ -61,6 +61,11 @@ def race_lines(turn: TurnRecord) -> tuple[str, str]:
     machine, origin = turn.machine, origin_of(turn.machine)
     if machine is None:
         return "no evidence: the server does not say what its cache did", "compare with an arm whose host tier is off"
+    if origin is Origin.PRIMARY and not (machine.stale_reads or machine.torn_reads):
+        return (
+            f"its decode made {plural(machine.decode_stale_reads, 'stale page read')}, its prefill none:",
+            "it began before the hand-off of these pages was over",
+        )
     if origin is Origin.PRIMARY:
         return _stale_line(machine), _worst_line(machine)
     if origin is Origin.SECONDARY:

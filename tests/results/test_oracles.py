@@ -282,6 +282,7 @@ def test_origin_comes_from_the_machine_alone() -> None:
     assert origin_of(None) is Origin.UNOBSERVED
     assert origin_of(stale_machine(poisoned_reads=3)) is Origin.PRIMARY
     assert origin_of(machine(torn_reads=1)) is Origin.PRIMARY
+    assert origin_of(machine(decode_stale_reads=1, poisoned_reads=3)) is Origin.PRIMARY
     assert origin_of(machine(poisoned_reads=3)) is Origin.SECONDARY
     assert origin_of(machine()) is Origin.UNEXPLAINED
     assert judge_turn(said("lost", machine=stale_machine()), context()).origin is Origin.PRIMARY

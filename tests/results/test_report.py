@@ -127,6 +127,11 @@ def test_expected_and_received_are_spelled_alike() -> None:
             "no stale read of its own, but 1 read of poisoned pages",
             "an earlier",
         ),
+        (
+            turn(machine=machine(decode_stale_reads=4)),
+            "its decode made 4 stale page reads, its prefill none",
+            "it began",
+        ),
         (turn(machine=machine()), "unexplained: the machine saw neither", "please report"),
         (
             turn(machine=machine(stale_reads=1, stale_layers=1)),
