@@ -4,9 +4,10 @@ Owns: joining the controls, the base rate and the re-scoring into one verdict. D
 storing, and what the run's own verdict becomes (`outcome`). Floor 3. Source: ours; peers.md section 0.
 
 A model that gives the planted answers alone is trusted: each of its turns that is right alone, twice, and wrong under
-load is corrupt. A model that fails some alone is not: then the rates are compared, and a single turn counts only where
-log-probabilities show that rounding did not make it. A turn that is wrong alone as well is the model's, unless it read
-pages from a cache: those of a broken one are wrong without any load.
+load is corrupt, once it is ruled out that the model errs by chance (`chance`). A model that fails some alone is not
+trusted: then the rates are compared, and a single turn counts only where log-probabilities show that rounding did not
+make it. A turn that is wrong alone as well is the model's, unless it read pages from a cache: those of a broken one are
+wrong without any load.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from math import ceil
 from results.findings import Kind, Verdict
 from results.oracles.divergence import DivergenceReport, judge_divergence
 from results.serial.baseline import AskedAgain, LoadedTurns, base_rate
+from results.serial.chance import Chance, chance, may_be_the_model
 from results.serial.record import BaseRate, Freshness, Rescored, SerialTurn
 from results.serial.turns import Asked, Circumstances, judge_asked
-from results.stats.intervals import units_for_bound, upper_bound_at_zero
 
 TRUSTED_SHARE_MIN = 0.95
 """Of sampled turns that are right alone. A model below copies by chance now and then, and rounding may change it."""
@@ -93,9 +94,14 @@ def _conclusion(
     foreign = sum(one.loaded.judgement.kind is Kind.CROSS_TALK for one in asked)
     if foreign:
         return Verdict.VIOLATED, f"{foreign} replies hold another session's secret, which no model can make up", False
-    corrupt = [turn for turn in turns if turn.verdict is Verdict.VIOLATED]
+    corrupt = [(one, turn) for one, turn in zip(asked, turns, strict=True) if turn.verdict is Verdict.VIOLATED]
     if corrupt:
-        return Verdict.VIOLATED, _corrupt_words(corrupt, asked, loaded), False
+        by_chance = chance(asked, loaded)
+        is_open = is_trusted and not by_chance.is_ruled_out and all(may_be_the_model(one) for one, _ in corrupt)
+        words = _corrupt_words([turn for _, turn in corrupt], len(asked), by_chance)
+        if is_open:
+            return Verdict.UNKNOWN, f"{words}{_left_open(by_chance, loaded.turns)}", True
+        return Verdict.VIOLATED, words, False
     wrong = [turn for turn in turns if turn.was_wrong]
     if wrong and rate is not None and not is_trusted:
         return _by_rate(rate)
@@ -106,24 +112,17 @@ def _conclusion(
     return (*_of_right_turns(turns), False)
 
 
-def _corrupt_words(corrupt: Sequence[SerialTurn], asked: Sequence[Asked], loaded: LoadedTurns) -> str:
-    sample = _sample(asked)
-    failed = sum(one.wrong_alone > 0 for one in sample)
-    alone = f"alone {failed} of {len(sample)} sampled turns fail"
-    if sample and not failed:
-        alone += _left_open(sum(len(one.answers_alone) for one in sample), loaded)
-    what = f"{len(corrupt)} of {len(asked)} turns that were asked again are corrupt under load"
-    return f"{what}; {alone} (session {corrupt[0].session} turn {corrupt[0].turn}: {corrupt[0].reason})"
+def _corrupt_words(corrupt: Sequence[SerialTurn], asked: int, by_chance: Chance) -> str:
+    what = f"{len(corrupt)} of {asked} turns that were asked again are corrupt under load"
+    alone, loaded = by_chance.alone, by_chance.loaded
+    rates = f"{alone} replies alone are right, under load {loaded.wrong} of {loaded.count:,} are wrong"
+    return f"{what} (session {corrupt[0].session} turn {corrupt[0].turn}: {corrupt[0].reason}); {rates}"
 
 
-def _left_open(replies: int, loaded: LoadedTurns) -> str:
-    """What so many right replies alone do not rule out: a model that errs by chance, as seldom as the run did."""
-    text = f", which leaves {100 * upper_bound_at_zero(replies):.2g} % open"
-    rate = loaded.wrong_turns / loaded.turns if loaded.turns else 0.0
-    if not 0 < rate < upper_bound_at_zero(replies):
-        return text
-    needed = ceil(units_for_bound(rate) / 2)
-    return f"{text}: that the model errs by chance this seldom takes --serial-check {needed:,} to rule out"
+def _left_open(by_chance: Chance, turns: int) -> str:
+    needed = ceil(by_chance.replies_needed / 2)
+    remedy = f"--serial-check {needed:,} may decide" if needed <= turns else "a longer load may decide"
+    return f": a model that errs by chance is not ruled out (p {by_chance.p:.2g}); {remedy}"
 
 
 def _by_rate(rate: BaseRate) -> tuple[Verdict, str, bool]:

@@ -4,7 +4,8 @@ Owns: the rule. Does not own: either verdict (`results/verdict`, `judging`). Pur
 
 Corrupt alone is enough for CORRUPT. Wrong turns that the model fails alone as well could not be judged: few of them
 leave a run clean, many make it UNKNOWN, as any turns that nobody could judge. A serial check that cannot tell makes a
-run UNKNOWN only where the wrong turns are what it cannot tell about: elsewhere the planted answers have judged.
+run UNKNOWN only where the wrong turns, of the run or of the check, are what it cannot tell about: elsewhere the planted
+answers have judged.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ def with_serial(
     if alone.verdict is Verdict.VIOLATED:
         return RunVerdict.CORRUPT, f"{reason}; {alone.reason}" if verdict is RunVerdict.CORRUPT else alone.reason
     is_explained = alone.is_explained and str(Kind.CROSS_TALK) not in counts.kinds
-    if not counts.turns_corrupted or not is_explained:
+    if not is_explained:
         return verdict, reason
     if alone.verdict is Verdict.UNKNOWN:
         return RunVerdict.UNKNOWN, alone.reason
+    if not counts.turns_corrupted:
+        return verdict, reason
     unjudged = counts.turns_unknown + counts.turns_corrupted
     if unjudged > UNKNOWN_SHARE_MAX * counts.turns:
         return RunVerdict.UNKNOWN, f"{alone.reason}; {unjudged} of {counts.turns} turns are too many to leave out"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +27,7 @@ from results.findings import Judgement, Verdict
 from results.oracles.divergence import Observed
 from results.records import TurnRecord
 from results.serial.baseline import LoadedTurns
+from results.serial.chance import chance, may_be_the_model
 from results.serial.judging import Judged, is_model_trusted, judge_serial
 from results.serial.record import Freshness, Pass, SerialRecord, SerialReply
 from results.serial.turns import Asked
@@ -110,9 +112,9 @@ class SerialCheck:
         self._until_ns = began_ns + settings.time_max_s(load_s) * 1e9
         choice = Choice(turns, judgements, self._rng, wrong_max=settings.wrong_max)
         asker = self._asker()
-        await self._stoppable(self._passes(asker, choice))
-        self._freshness = self._freshness if asker.has_salt else _unsalted(self._freshness)
         loaded = _loaded(turns, judgements)
+        await self._stoppable(self._passes(asker, choice, loaded))
+        self._freshness = self._freshness if asker.has_salt else _unsalted(self._freshness)
         asked = [one.asked() for one in self._again if one.replies]
         judged = judge_serial(asked, loaded, self._freshness)
         is_wanted = settings.rescore and self.ended_by is None
@@ -139,7 +141,7 @@ class SerialCheck:
             salt=served.salt,
         )  # fmt: skip
 
-    async def _passes(self, asker: Asker, choice: Choice) -> None:
+    async def _passes(self, asker: Asker, choice: Choice, loaded: LoadedTurns) -> None:
         served, settings = self._served, self._settings
         async with QuietServer(served.options, served.metrics_urls, self._clock) as server:
             is_quiet, self._quiet = await server.wait()
@@ -151,22 +153,43 @@ class SerialCheck:
             asker.salts(is_wanted=self._freshness is Freshness.SALTED)
             self._add(choice.first(settings.sample(choice.judged, len(choice.wrong))))
             await self._alone(asker, server, Pass.ALONE)
-            if not is_model_trusted([one.asked() for one in self._again if one.asked().answers_alone]):
-                await self._more(asker, server, choice)
+            if not is_model_trusted(self._answered()):
+                # It fails some turns alone: a larger sample, so that two rates can be compared.
+                self._draw(choice, settings.weak_sample(choice.judged))
+                await self._alone(asker, server, Pass.ALONE)
             await self._together(asker)
             await self._alone(asker, server, Pass.ALONE_AGAIN)
+            if short := self._replies_short(choice, loaded):
+                self._draw(choice, choice.drawn + ceil(short / 2))
+                await self._alone(asker, server, Pass.ALONE)
+                await self._alone(asker, server, Pass.ALONE_AGAIN)
 
     def _add(self, chosen: Sequence[Chosen]) -> None:
         self._again += [_Again(one) for one in chosen]
 
-    async def _more(self, asker: Asker, server: QuietServer, choice: Choice) -> None:
-        """The model fails some turns alone: a larger sample, asked alone once."""
-        wanted = self._settings.weak_sample(choice.judged)
+    def _draw(self, choice: Choice, wanted: int) -> None:
+        """A sample of so many in all."""
         marked, more = choice.more(wanted, [one.chosen for one in self._again])
         for again, chosen in zip(self._again, marked, strict=True):
             again.chosen = chosen
         self._add(more)
-        await self._alone(asker, server, Pass.ALONE)
+
+    def _answered(self) -> list[Asked]:
+        return [asked for asked in (one.asked() for one in self._again) if asked.answers_alone]
+
+    def _replies_short(self, choice: Choice, loaded: LoadedTurns) -> int:
+        """How many right replies alone are missing to rule out that wrong ones came by chance; none where they decide
+        nothing, where all turns there are would not do, or where the user has said how many turns to ask."""
+        asked = self._answered()
+        if not self._settings.is_timed or not is_model_trusted(asked):
+            return 0
+        if not any(may_be_the_model(one) and not one.wrong_alone for one in asked):
+            return 0
+        by_chance = chance(asked, loaded)
+        if by_chance.is_ruled_out:
+            return 0
+        short = by_chance.replies_needed - by_chance.alone
+        return short if ceil(short / 2) <= choice.judged - choice.drawn else 0
 
     async def _alone(self, asker: Asker, server: QuietServer, how: Pass) -> None:
         """One after another, every turn that this pass has not asked yet, each on an empty cache.

@@ -49,6 +49,10 @@ class Choice:
     def judged(self) -> int:
         return len(self._judged)
 
+    @property
+    def drawn(self) -> int:
+        return self._drawn
+
     def first(self, sample: int) -> list[Chosen]:
         """The wrong turns and a sample, in turns, so that a check which is cut short has both."""
         drawn = list(self._draw(sample))

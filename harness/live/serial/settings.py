@@ -11,6 +11,7 @@ from math import ceil, inf
 from typing import Any, Final
 
 from kernels.errors import ConfigError
+from results.serial.chance import Replies, replies_to_rule_out
 
 DEFAULT_TURNS: Final = 16
 WRONG_FACTOR: Final = 2
@@ -38,11 +39,12 @@ class SerialSettings:
         return WRONG_FACTOR * self.turns
 
     def sample(self, judged: int, wrong: int) -> int:
-        """How many turns are drawn. More where some are wrong: to rule out that the model fails by itself as often as
-        it did under load takes three replies over that rate, all of them right, and each turn gives two."""
+        """How many turns are drawn. More where some are wrong: it takes right replies alone to rule out that the model
+        errs by chance, and each turn gives two."""
         if not wrong:
             return min(judged, self.turns)
-        return min(judged, max(self.turns, min(SAMPLE_FACTOR * self.turns, ceil(1.5 * judged / wrong))))
+        needed = ceil(replies_to_rule_out(Replies(wrong, judged)) / 2)
+        return min(judged, max(self.turns, min(SAMPLE_FACTOR * self.turns, needed)))
 
     def weak_sample(self, judged: int) -> int:
         """Of a model that fails some alone: two rates are compared then, and that takes more."""

@@ -53,21 +53,41 @@ def test_right_everywhere() -> None:
     assert (found.verdict, found.is_trusted, found.is_explained, found.base_rate) == (Verdict.OK, True, False, None)
 
 
+def often(one: Asked) -> list[Asked]:
+    return [replace(one) for _ in range(8)]
+
+
 def test_right_alone_twice_and_wrong_under_load_is_corrupt() -> None:
-    found = judged([*RIGHT, WRONG_UNDER_LOAD])
+    found = judged([*RIGHT, *often(WRONG_UNDER_LOAD)], of=50)
     assert (found.verdict, found.is_explained) == (Verdict.VIOLATED, False)
+    assert "8 of 28 turns that were asked again are corrupt under load" in found.reason
+    assert "56 replies alone are right, under load 8 of 78 are wrong" in found.reason
+
+
+def test_chance_is_ruled_out_before_a_model_is_acquitted() -> None:
+    """One wrong argument in 400 turns: a model that errs once in 400 replies is not likely to do so in 42 more."""
+    found = judged([*RIGHT, WRONG_UNDER_LOAD])
+    assert (found.verdict, found.is_explained) == (Verdict.UNKNOWN, True)
     assert "1 of 21 turns that were asked again are corrupt under load" in found.reason
-    # 40 replies alone, and one of 400 turns wrong under load.
-    assert "0 of 20 sampled turns fail, which leaves 7.2 % open: that the model errs by chance" in found.reason
-    assert "--serial-check 599 to rule out" in found.reason
-    often = judged([*RIGHT, *(replace(WRONG_UNDER_LOAD) for _ in range(4))], of=50)
-    assert "leaves 7.2 % open (session" in often.reason
+    assert "errs by chance is not ruled out (p 0.91); a longer load may decide" in found.reason
+    few = judged([*RIGHT, *often(WRONG_UNDER_LOAD)[:4]], of=100)
+    assert (few.verdict, few.reason.rpartition("; ")[2]) == (Verdict.UNKNOWN, "--serial-check 69 may decide")
+
+
+def test_what_no_model_says_needs_no_rates() -> None:
+    salad = {"tool_calls": (), "content": "the of\x00\x00\x00 was\x00", "finish_reason": "stop"}
+    found = judged([*RIGHT, asked(90, loaded=salad, sampled=False)])
+    assert (found.verdict, found.is_explained) == (Verdict.VIOLATED, False)
+    # Beside it, nothing is left open of the others either.
+    assert judged([*RIGHT, WRONG_UNDER_LOAD, asked(90, loaded=salad, sampled=False)]).verdict is Verdict.VIOLATED
 
 
 def test_wrong_only_when_all_are_asked_at_once_is_corrupt_too() -> None:
-    found = judged([*RIGHT, asked(92, together=(WRONG,))])
+    one = asked(92, together=(WRONG,))
+    found = judged([*RIGHT, *often(one)], of=50)
     assert found.verdict is Verdict.VIOLATED
     assert "asked again, all at once" in found.reason
+    assert judged([*RIGHT, one]).verdict is Verdict.UNKNOWN
 
 
 def test_wrong_alone_on_a_fresh_cache_is_the_model() -> None:
@@ -77,7 +97,7 @@ def test_wrong_alone_on_a_fresh_cache_is_the_model() -> None:
         "wrong alone as well, on a fresh cache: the model fails it by itself"
     ]
     # One such turn does not clear another one.
-    assert judged([*RIGHT, WRONG_ALONE_TOO, WRONG_UNDER_LOAD]).verdict is Verdict.VIOLATED
+    assert judged([*RIGHT, WRONG_ALONE_TOO, *often(WRONG_UNDER_LOAD)], of=50).verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize(

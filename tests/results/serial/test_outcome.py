@@ -80,8 +80,9 @@ CORRUPT = ServedAlone(Verdict.VIOLATED, "1 of 17 turns is corrupt under load", i
         (2, OPEN, RunVerdict.UNKNOWN, "no excess"),
         (2, EXPLAINED, RunVerdict.CLEAN, "all are wrong alone as well; the other 46 judged turns are right"),
         (3, EXPLAINED, RunVerdict.UNKNOWN, "3 of 48 turns are too many to leave out"),
+        # Wrong replies of the check itself: the run had none.
+        (0, OPEN, RunVerdict.UNKNOWN, "no excess"),
         # Nobody but the check could have found these out, and it did not have to: the planted answers have judged.
-        (0, OPEN, RunVerdict.CLEAN, "no corruption in 48 turns"),
         (0, CANNOT, RunVerdict.CLEAN, "no corruption in 48 turns"),
     ],
 )

@@ -41,7 +41,7 @@ def check_of(result: Any) -> SerialRecord:
         ({"behaviour": Behaviour.REPEATABLE}, Verdict.VIOLATED, 1),
         ({"fails": 0.3}, Verdict.UNKNOWN, 4),
         ({"fails": 0.3, "is_fickle": True}, Verdict.UNKNOWN, 4),
-        ({"spoils": 0.1}, Verdict.VIOLATED, 1),
+        ({"spoils": 0.3}, Verdict.VIOLATED, 1),
     ],
 )
 async def test_every_model_is_told_for_what_it_is(traits: dict[str, Any], verdict: Verdict, code: int) -> None:
@@ -70,7 +70,7 @@ async def test_weak_and_corrupt_is_corrupt() -> None:
 
 @pytest.mark.parametrize("can_flush", [True, False])
 async def test_spoiled_cache_is_not_taken_for_the_model(can_flush: bool) -> None:
-    result = await checked(engine(spoils=0.1), can_flush=can_flush)
+    result = await checked(engine(spoils=0.3), can_flush=can_flush)
     found = check_of(result)
     if can_flush:
         assert (found.verdict, result.exit_code()) == (Verdict.VIOLATED, 1)
