@@ -19,7 +19,7 @@ def oracle_options(command: F) -> F:
                      type=click.Choice(("auto", "call", "named-call", "word", "repeat", "none")),
                      help="What sessions are asked for. auto: the hardest that the model masters alone, found out by a "
                      "few requests and said aloud; call with --arm."),
-        click.option("--serial-check", "serial_check", default=None, type=click.IntRange(0, 512), metavar="N",
+        click.option("--serial-check", "serial_check", default=None, type=click.IntRange(0, 10_000), metavar="N",
                      help="After the load, ask N turns and up to 2N wrong ones again: alone, all at once, alone; more "
                      "where the model fails some alone. 0: none.  [default: 16; 0 with --arm]"),
         click.option("--flush/--no-flush", "flush", default=True, show_default=True,

@@ -52,6 +52,17 @@ async def test_every_model_is_told_for_what_it_is(traits: dict[str, Any], verdic
     assert found.ended_by is None
 
 
+@pytest.mark.parametrize(("is_timed", "verdict"), [(True, Verdict.VIOLATED), (False, Verdict.UNKNOWN)])
+async def test_more_turns_are_asked_until_chance_is_ruled_out(is_timed: bool, verdict: Verdict) -> None:
+    """Unless the user has said how many: then the reason says how many it takes."""
+    result = await checked(engine(spoils=0.15), settings=SerialSettings(1, is_timed=is_timed))
+    found = check_of(result)
+    assert (found.verdict, found.is_explained) == (verdict, not is_timed), found.reason
+    assert (found.sampled > 3) is is_timed
+    assert ("--serial-check" in found.reason) is not is_timed
+    assert result.exit_code() == (1 if is_timed else 4)
+
+
 async def test_weak_models_wrong_turns_are_the_models(tmp_path: Path) -> None:
     result = await checked(engine(fails=0.08), store=tmp_path)
     found = check_of(result)
