@@ -6,6 +6,7 @@ Owns: the choice, and the sentence where there is none. Does not own: judging. F
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def _in(run: Run, key: TurnKey | None) -> ChosenTurn | None:
     alone = _said_alone(run)
     if key is None:
         turns = [turn for turn in run.turns if turn.key in judged]
-        witness = _first(turns, judged)
+        witness = _first(turns, judged, alone)
         # A run may be corrupt by this alone: where nobody knows the right answer, no single reply looks wrong.
         key = witness.turn.key if witness is not None else next(iter(alone), None)
     turn = next((turn for turn in (*run.turns, *run.aside) if turn.key == key), None)
@@ -87,12 +88,13 @@ def _said_alone(run: Run) -> dict[TurnKey, str]:
     return {turn.key: said[turn.key] for turn in due if turn.key in said}
 
 
-def _first(turns: list[TurnRecord], judged: dict[TurnKey, Judgement]) -> Witness | None:
-    """One that lost the race itself, where the machine can tell; pages that it poisoned make others wrong too."""
+def _first(turns: list[TurnRecord], judged: dict[TurnKey, Judgement], alone: Mapping[TurnKey, str]) -> Witness | None:
+    """One that lost the race itself, where the machine can tell; pages that it poisoned make others wrong too. Else one
+    that is right alone: a weak model gets some wrong by itself."""
     own = [turn for turn in turns if judged[turn.key].origin is Origin.PRIMARY]
-    return first_corrupted(own, [judged[turn.key] for turn in own]) or first_corrupted(
-        turns, [judged[turn.key] for turn in turns]
-    )
+    right_alone = [turn for turn in turns if turn.key in alone]
+    found = (first_corrupted(some, [judged[turn.key] for turn in some]) for some in (own, right_alone, turns))
+    return next((witness for witness in found if witness is not None), None)
 
 
 def _nothing(name: str, run: Run, key: TurnKey | None) -> str:

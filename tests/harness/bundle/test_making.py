@@ -25,6 +25,7 @@ from harness.live.run import LiveRun, run_live
 from harness.live.target import Target
 from harness.live.workloads.formats import file_workload
 from results.findings import Verdict
+from results.reader import open_run
 from results.records import TurnRecord
 from results.serial.record import Freshness, SerialRecord, SerialTurn
 from results.serial.store import write_serial
@@ -159,6 +160,17 @@ def test_a_run_that_is_corrupt_by_the_serial_check_alone(
     assert (evidence["turn"]["said_alone"], evidence["turn"]["kind"]) == ("far off 2:0", None)
     write_serial(copied, serial_record((6, 1)), [])
     assert constants(bundled(copied, "--turn", "6:0"))["WHY"] == "not judged as wrong"
+
+
+def test_a_turn_that_is_right_alone_goes_before_one_that_the_model_gets_wrong(
+    runs: Mapping[str, Path], tmp_path: Path
+) -> None:
+    copied = tmp_path / "run"
+    shutil.copytree(runs["wrong"], copied)
+    assert {(0, 0), (5, 1)} < {one.key for one in open_run(copied).judgements if one.is_corrupted}
+    write_serial(copied, serial_record((5, 1)), [])
+    shown = constants(bundled(copied))
+    assert (shown["SESSION"], shown["TURN"]) == (5, 1)
 
 
 def test_a_sound_turn_can_be_named_and_says_so(runs: Mapping[str, Path]) -> None:
