@@ -31,12 +31,13 @@ _HELP = f"""Stand in front of a sound server and damage a share of its replies, 
 
 \b
   run.py plant --upstream http://127.0.0.1:8000/v1 --fault all=1% --truth truth.jsonl
-  run.py stress --base-url (the address that plant prints) --model M
+  run.py stress --base-url (the address that plant prints) --serial-check 0
   run.py planted RUN_DIR truth.jsonl
 
 Which replies are hit depends on the seed and on the request alone. Only a reply that is one whole tool call can be
 damaged; all others pass as they are, and so does everything beside /chat/completions. A damaged reply is held back
-until it is whole, so its times are not the server's. Ends at Ctrl-C, with exit code 0.
+until it is whole, so its times are not the server's. It damages without load as well, which a serial check would tell,
+so that is left out. Ends at Ctrl-C, with exit code 0.
 
 \b
 Faults (`all` shares its rate among all that are corruption):
