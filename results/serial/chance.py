@@ -1,8 +1,9 @@
 """Could chance have done it? A model that errs now and then does so under load too, and is right alone the next time.
 
-Owns: the damage that no model does by itself, and how many right replies alone rule chance out. Does not own: the
-verdict (`judging`), how many turns are asked (`harness/live/serial`). Floor 3. Source: Fisher's exact test, one-sided:
-were replies under load and alone wrong at one rate, then so many wrong ones would seldom all be under load.
+Owns: the damage that no model does by itself, and whether the wrong turns of a run are too many for chance. Does not
+own: the verdict (`judging`), how many turns are asked (`harness/live/serial`). Floor 3. Source: Fisher's exact test,
+one-sided. If load makes no difference, a turn is wrong under load and right alone as often as the other way round. A
+turn counts once, however often it was asked: replies alone may all be the same.
 """
 
 from __future__ import annotations
@@ -14,19 +15,17 @@ from typing import Final
 from scipy import stats
 
 from results.findings import Kind
-from results.oracles.divergence import Observed
 from results.serial.baseline import LoadedTurns
 from results.serial.turns import Asked
 
 ALPHA: Final = 0.05
 BEYOND_MODELS: Final = frozenset({Kind.CROSS_TALK, Kind.TOKEN_SALAD, Kind.CONTROL_TOKENS})
-"""Another session's secret, tokens of no text, and tokens that are never shown: engines and caches do that, and a model
-that gives planted answers alone does not."""
+"""Engines and caches do that; a model that gives planted answers alone does not, however it errs now and then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replies:
-    """Judged replies, and those of them that are wrong."""
+class Turns:
+    """Turns, and those of them that are wrong here and right there."""
 
     wrong: int
     count: int
@@ -34,10 +33,10 @@ class Replies:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """alone: how many replies, all right. p: that all wrong ones are under load, if load makes no difference."""
+    """loaded: the run's turns. alone: the sampled ones. p: of so many more wrong under load, if load does nothing."""
 
-    loaded: Replies
-    alone: int
+    loaded: Turns
+    alone: Turns
     p: float
 
     @property
@@ -45,51 +44,45 @@ class Chance:
         return self.p <= ALPHA
 
     @property
-    def replies_needed(self) -> int:
-        """Alone, and all of them right, to rule it out."""
-        return replies_to_rule_out(self.loaded)
+    def turns_needed(self) -> int | None:
+        """The smallest sample that would rule it out, were no further turn wrong alone; None where nothing would."""
+        return fewest_turns(self.loaded, self.alone.wrong)
 
 
 def chance(asked: Sequence[Asked], loaded: LoadedTurns) -> Chance:
-    """Of the whole run, and every reply of the check: the turns asked all at once stood under load as well.
-
-    Turns that are wrong alone are left out on both sides: what fails them is not chance.
-    """
-    steady = [one for one in asked if not one.wrong_alone]
-    failing = [one for one in asked if one.wrong_alone]
-    together = [one for each in steady for one in each.together if one.turn.error is None]
-    alone = sum(len(one.answers_alone) for one in steady)
-    wrong = loaded.wrong_turns - sum(one.was_wrong for one in failing) + _wrong(together)
-    under_load = Replies(wrong, loaded.turns - len(failing) + len(together))
+    """A turn that is wrong alone as well is no matter of chance, and stands on neither side."""
+    wrong = [one for one in asked if one.was_wrong and one.judged_alone]
+    sample = [one for one in asked if one.is_sampled and one.judged_alone]
+    right_alone = sum(not one.wrong_alone for one in wrong)
+    # Of the wrong turns that were not asked again, as many as of those that were.
+    by_load = round(loaded.wrong_turns * right_alone / len(wrong)) if wrong else 0
+    under_load = Turns(by_load, loaded.turns)
+    alone = Turns(sum(one.wrong_alone > 0 and not one.was_wrong for one in sample), len(sample))
     return Chance(under_load, alone, _p(under_load, alone))
 
 
 def may_be_the_model(asked: Asked) -> bool:
-    """Whether what is wrong with it under load is such that a model may have said it."""
+    """Whether what is wrong with it under load is such that a model may have said it by chance."""
     kinds = [one.judgement.kind for one in (asked.loaded, *asked.together) if one.judgement.is_corrupted]
     return bool(kinds) and not BEYOND_MODELS.intersection(kinds)
 
 
-def replies_to_rule_out(loaded: Replies) -> int:
-    """How many right replies alone it takes. At least one reply under load is wrong."""
-    assert 0 < loaded.wrong <= loaded.count, loaded
-    enough = 1
-    while _p(loaded, enough) > ALPHA:
-        enough *= 2
-    short = enough // 2
+def fewest_turns(loaded: Turns, wrong_alone: int = 0) -> int | None:
+    """How many sampled turns rule chance out, so many of them wrong alone; None where no sample as large as a hundred
+    runs would."""
+    most = 100 * loaded.count
+    if _p(loaded, Turns(wrong_alone, max(most, wrong_alone))) > ALPHA:
+        return None
+    short, enough = wrong_alone - 1, most
     while enough - short > 1:
         middle = (short + enough) // 2
-        if _p(loaded, middle) > ALPHA:
+        if _p(loaded, Turns(wrong_alone, middle)) > ALPHA:
             short = middle
         else:
             enough = middle
     return enough
 
 
-def _p(loaded: Replies, alone: int) -> float:
-    table = [[loaded.wrong, loaded.count - loaded.wrong], [0, alone]]
+def _p(loaded: Turns, alone: Turns) -> float:
+    table = [[loaded.wrong, loaded.count - loaded.wrong], [alone.wrong, alone.count - alone.wrong]]
     return float(stats.fisher_exact(table, alternative="greater").pvalue)
-
-
-def _wrong(replies: Sequence[Observed]) -> int:
-    return sum(one.judgement.is_corrupted for one in replies)

@@ -4,10 +4,10 @@ Owns: joining the controls, the base rate and the re-scoring into one verdict. D
 storing, and what the run's own verdict becomes (`outcome`). Floor 3. Source: ours; peers.md section 0.
 
 A model that gives the planted answers alone is trusted: each of its turns that is right alone, twice, and wrong under
-load is corrupt, once it is ruled out that the model errs by chance (`chance`). A model that fails some alone is not
-trusted: then the rates are compared, and a single turn counts only where log-probabilities show that rounding did not
-make it. A turn that is wrong alone as well is the model's, unless it read pages from a cache: those of a broken one are
-wrong without any load.
+load is corrupt, if it says what no model says, or once it is ruled out that the model errs by chance (`chance`). One
+that fails some alone is not trusted: then the rates are compared, and a single turn counts only where log-probabilities
+show that rounding did not make it. A turn that is wrong alone as well is the model's, unless it read pages from a
+cache: those of a broken one are wrong without any load.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from results.findings import Kind, Verdict
+from results.findings import Verdict
 from results.oracles.divergence import DivergenceReport, judge_divergence
 from results.serial.baseline import AskedAgain, LoadedTurns, base_rate
 from results.serial.chance import Chance, chance, may_be_the_model
@@ -67,12 +67,13 @@ def is_model_trusted(asked: Sequence[Asked]) -> bool:
 
 
 def _sample(asked: Sequence[Asked]) -> list[Asked]:
-    return [one for one in asked if one.is_sampled and one.answers_alone]
+    return [one for one in asked if one.is_sampled and one.judged_alone]
 
 
 def _base_rate(asked: Sequence[Asked], loaded: LoadedTurns) -> BaseRate | None:
+    """Load against alone; None where no sampled turn, or no wrong one, could be judged alone."""
     sample = _sample(asked)
-    wrong = [one for one in asked if one.was_wrong]
+    wrong = [one for one in asked if one.was_wrong and one.judged_alone]
     if not sample or not wrong:
         return None
     again = AskedAgain(
@@ -91,22 +92,22 @@ def _conclusion(
     """Verdict, why, and whether the run's wrong turns are explained by something else than load."""
     if not asked:
         return Verdict.UNKNOWN, "no turn got a whole reply alone", False
-    foreign = sum(one.loaded.judgement.kind is Kind.CROSS_TALK for one in asked)
+    foreign = sum(one.has_foreign_secret for one in asked)
     if foreign:
-        return Verdict.VIOLATED, f"{foreign} replies hold another session's secret, which no model can make up", False
+        return Verdict.VIOLATED, f"{foreign} turns got another session's secret, which no model can make up", False
     corrupt = [(one, turn) for one, turn in zip(asked, turns, strict=True) if turn.verdict is Verdict.VIOLATED]
     if corrupt:
         by_chance = chance(asked, loaded)
         is_open = is_trusted and not by_chance.is_ruled_out and all(may_be_the_model(one) for one, _ in corrupt)
         words = _corrupt_words([turn for _, turn in corrupt], len(asked), by_chance)
         if is_open:
-            return Verdict.UNKNOWN, f"{words}{_left_open(by_chance, loaded.turns)}", True
+            return Verdict.UNKNOWN, f"{words}; {_left_open(by_chance)}", True
         return Verdict.VIOLATED, words, False
     wrong = [turn for turn in turns if turn.was_wrong]
     if wrong and rate is not None and not is_trusted:
         return _by_rate(rate)
     if wrong:
-        return _of_wrong_turns(wrong)
+        return _of_wrong_turns(wrong, unasked=loaded.wrong_turns - len(wrong))
     if loaded.wrong_turns:
         return Verdict.UNKNOWN, "no wrong turn of the run could be asked again", False
     return (*_of_right_turns(turns), False)
@@ -115,14 +116,17 @@ def _conclusion(
 def _corrupt_words(corrupt: Sequence[SerialTurn], asked: int, by_chance: Chance) -> str:
     what = f"{len(corrupt)} of {asked} turns that were asked again are corrupt under load"
     alone, loaded = by_chance.alone, by_chance.loaded
-    rates = f"{alone} replies alone are right, under load {loaded.wrong} of {loaded.count:,} are wrong"
+    rates = (
+        f"alone {alone.wrong} of {alone.count} sampled turns are wrong, under load {loaded.wrong} of {loaded.count:,}"
+    )
     return f"{what} (session {corrupt[0].session} turn {corrupt[0].turn}: {corrupt[0].reason}); {rates}"
 
 
-def _left_open(by_chance: Chance, turns: int) -> str:
-    needed = ceil(by_chance.replies_needed / 2)
-    remedy = f"--serial-check {needed:,} may decide" if needed <= turns else "a longer load may decide"
-    return f": a model that errs by chance is not ruled out (p {by_chance.p:.2g}); {remedy}"
+def _left_open(by_chance: Chance) -> str:
+    needed = by_chance.turns_needed
+    is_enough = needed is not None and needed <= by_chance.loaded.count
+    remedy = f"--serial-check {needed}" if is_enough else "a longer load"
+    return f"a model that errs by chance is not ruled out (p {by_chance.p:.2g}), {remedy} might decide"
 
 
 def _by_rate(rate: BaseRate) -> tuple[Verdict, str, bool]:
@@ -135,15 +139,15 @@ def _by_rate(rate: BaseRate) -> tuple[Verdict, str, bool]:
     return Verdict.UNKNOWN, f"{alone}, {load}: no excess is shown, {excess}{more}", True
 
 
-def _of_wrong_turns(wrong: Sequence[SerialTurn]) -> tuple[Verdict, str, bool]:
+def _of_wrong_turns(wrong: Sequence[SerialTurn], *, unasked: int) -> tuple[Verdict, str, bool]:
     """Of a trusted model: none of them was right alone, else it were corrupt."""
     doubtful = [turn for turn in wrong if turn.verdict is not Verdict.OK]
     if not doubtful:
-        return (
-            Verdict.OK,
-            f"the {len(wrong)} wrong turns that were asked again are wrong alone as well: the model",
-            True,
-        )
+        what = f"the {len(wrong)} wrong turns that were asked again are wrong alone as well: the model"
+        if unasked <= 0:
+            return Verdict.OK, what, True
+        more = f"{unasked} more were not asked; --serial-check {ceil((len(wrong) + unasked) / 2)} asks them all"
+        return Verdict.UNKNOWN, f"{what}; {more}", True
     what = f"{len(doubtful)} of {len(wrong)} wrong turns"
     if all(turn.wrong_alone for turn in doubtful):
         why = "are wrong alone as well, on cached pages: the model or the cache"

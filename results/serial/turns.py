@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from results.findings import Verdict
+from results.findings import Kind, Verdict
 from results.oracles.divergence import Divergence, DivergenceReport, Observed, TurnReplies
 from results.serial.record import Freshness, Rescored, SerialTurn
 from results.serial.rescoring import judge_rescored
@@ -33,20 +33,38 @@ class Asked:
         return tuple(one for one in self.alone if one.turn.error is None)
 
     @property
+    def judged_alone(self) -> tuple[Observed, ...]:
+        """Those that speak for the model or against it. One that was cut off at the limit does neither; one that has
+        come to its end, where nobody knows the right answer, is not wrong."""
+        return tuple(one for one in self.answers_alone if _speaks(one))
+
+    @property
     def wrong_alone(self) -> int:
-        return sum(one.judgement.is_corrupted for one in self.answers_alone)
+        return sum(one.judgement.is_corrupted for one in self.judged_alone)
 
     @property
     def share_wrong_alone(self) -> float:
-        return self.wrong_alone / len(self.answers_alone)
+        return self.wrong_alone / len(self.judged_alone)
 
     @property
     def wavers(self) -> bool:
-        return 0 < self.wrong_alone < len(self.answers_alone)
+        return 0 < self.wrong_alone < len(self.judged_alone)
+
+    @property
+    def has_foreign_secret(self) -> bool:
+        """Whether any of its replies holds another session's secret."""
+        replies = (self.loaded, *self.alone, *self.together)
+        return any(one.judgement.kind is Kind.CROSS_TALK for one in replies)
 
     def replies(self) -> TurnReplies:
         together = tuple(one for one in self.together if one.turn.error is None)
         return TurnReplies(self.answers_alone, (self.loaded, *together))
+
+
+def _speaks(one: Observed) -> bool:
+    if one.judgement.verdict is not Verdict.UNKNOWN:
+        return True
+    return not one.turn.has_answer and one.turn.finish_reason is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +80,11 @@ def judge_asked(asked: Asked, said: Divergence, around: Circumstances, rescored:
     """`said` is what the controls alone say of it."""
     cached = [one.turn.cached_tokens for one in asked.answers_alone if one.turn.cached_tokens is not None]
     cached_tokens = max(cached, default=None)
-    if asked.wrong_alone:
+    if asked.has_foreign_secret:
+        verdict, reason = Verdict.VIOLATED, "a reply holds another session's secret, which no model can make up"
+    elif asked.was_wrong and not asked.judged_alone:
+        verdict, reason = Verdict.UNKNOWN, "no reply alone could be judged"
+    elif asked.wrong_alone:
         verdict, reason = _wrong_alone(asked, is_fresh=is_fresh(around.freshness, cached_tokens))
     else:
         verdict, reason = _with_margins(asked, said, around, rescored)
@@ -71,7 +93,7 @@ def judge_asked(asked: Asked, said: Divergence, around: Circumstances, rescored:
         turn=said.turn,
         is_sampled=asked.is_sampled,
         was_wrong=asked.was_wrong,
-        alone=len(asked.answers_alone),
+        alone=len(asked.judged_alone),
         wrong_alone=asked.wrong_alone,
         cached_tokens=cached_tokens,
         verdict=verdict,

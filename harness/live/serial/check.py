@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -159,8 +158,8 @@ class SerialCheck:
                 await self._alone(asker, server, Pass.ALONE)
             await self._together(asker)
             await self._alone(asker, server, Pass.ALONE_AGAIN)
-            if short := self._replies_short(choice, loaded):
-                self._draw(choice, choice.drawn + ceil(short / 2))
+            if wanted := self._larger_sample(choice, loaded):
+                self._draw(choice, wanted)
                 await self._alone(asker, server, Pass.ALONE)
                 await self._alone(asker, server, Pass.ALONE_AGAIN)
 
@@ -177,19 +176,19 @@ class SerialCheck:
     def _answered(self) -> list[Asked]:
         return [asked for asked in (one.asked() for one in self._again) if asked.answers_alone]
 
-    def _replies_short(self, choice: Choice, loaded: LoadedTurns) -> int:
-        """How many right replies alone are missing to rule out that wrong ones came by chance; none where they decide
-        nothing, where all turns there are would not do, or where the user has said how many turns to ask."""
+    def _larger_sample(self, choice: Choice, loaded: LoadedTurns) -> int:
+        """How many sampled turns might rule out that a model erred by chance, where turns are wrong under load alone.
+
+        None where they decide nothing, where the run has too few, or where the user has said how many.
+        """
         asked = self._answered()
-        if not self._settings.is_timed or not is_model_trusted(asked):
-            return 0
-        if not any(may_be_the_model(one) and not one.wrong_alone for one in asked):
+        wrong = [one for one in asked if one.was_wrong and one.judged_alone and not one.wrong_alone]
+        is_open = bool(wrong) and all(may_be_the_model(one) for one in wrong) and is_model_trusted(asked)
+        if not self._settings.is_timed or not is_open:
             return 0
         by_chance = chance(asked, loaded)
-        if by_chance.is_ruled_out:
-            return 0
-        short = by_chance.replies_needed - by_chance.alone
-        return short if ceil(short / 2) <= choice.judged - choice.drawn else 0
+        needed = by_chance.turns_needed
+        return 0 if by_chance.is_ruled_out or needed is None or needed > choice.judged else needed
 
     async def _alone(self, asker: Asker, server: QuietServer, how: Pass) -> None:
         """One after another, every turn that this pass has not asked yet, each on an empty cache.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, inf
+from math import inf
 from typing import Any, Final
 
 from kernels.errors import ConfigError
-from results.serial.chance import Replies, replies_to_rule_out
+from results.serial.chance import Turns, fewest_turns
 
 DEFAULT_TURNS: Final = 16
 WRONG_FACTOR: Final = 2
@@ -39,12 +39,11 @@ class SerialSettings:
         return WRONG_FACTOR * self.turns
 
     def sample(self, judged: int, wrong: int) -> int:
-        """How many turns are drawn. More where some are wrong: it takes right replies alone to rule out that the model
-        errs by chance, and each turn gives two."""
-        if not wrong:
-            return min(judged, self.turns)
-        needed = ceil(replies_to_rule_out(Replies(wrong, judged)) / 2)
-        return min(judged, max(self.turns, min(SAMPLE_FACTOR * self.turns, needed)))
+        """How many turns are drawn. More where some are wrong: that the model errs by chance as often as it did under
+        load is ruled out by some turns over that rate that are right alone."""
+        needed = fewest_turns(Turns(wrong, judged)) if wrong else self.turns
+        most = SAMPLE_FACTOR * self.turns
+        return min(judged, max(self.turns, most if needed is None else min(most, needed)))
 
     def weak_sample(self, judged: int) -> int:
         """Of a model that fails some alone: two rates are compared then, and that takes more."""

@@ -20,6 +20,7 @@ from tests.results.builders import SESSIONS, call, context, said, turn
 from tests.results.test_divergence import FLIPPED, WORDS, spoken
 
 WRONG: dict[str, Any] = {"tool_calls": (call(guests=44),)}
+SALAD: dict[str, Any] = {"tool_calls": (), "content": "the of\x00\x00\x00 was\x00", "finish_reason": "stop"}
 
 
 def observed(record: TurnRecord) -> Observed:
@@ -54,40 +55,67 @@ def test_right_everywhere() -> None:
 
 
 def often(one: Asked) -> list[Asked]:
-    return [replace(one) for _ in range(8)]
+    return [replace(one) for _ in range(12)]
 
 
 def test_right_alone_twice_and_wrong_under_load_is_corrupt() -> None:
     found = judged([*RIGHT, *often(WRONG_UNDER_LOAD)], of=50)
     assert (found.verdict, found.is_explained) == (Verdict.VIOLATED, False)
-    assert "8 of 28 turns that were asked again are corrupt under load" in found.reason
-    assert "56 replies alone are right, under load 8 of 78 are wrong" in found.reason
+    assert "12 of 32 turns that were asked again are corrupt under load" in found.reason
+    assert "alone 0 of 20 sampled turns are wrong, under load 12 of 50" in found.reason
 
 
 def test_chance_is_ruled_out_before_a_model_is_acquitted() -> None:
-    """One wrong argument in 400 turns: a model that errs once in 400 replies is not likely to do so in 42 more."""
+    """One wrong argument in 400 turns: a model that errs once in 400 replies is not likely to do so in 20 more."""
     found = judged([*RIGHT, WRONG_UNDER_LOAD])
     assert (found.verdict, found.is_explained) == (Verdict.UNKNOWN, True)
     assert "1 of 21 turns that were asked again are corrupt under load" in found.reason
-    assert "errs by chance is not ruled out (p 0.91); a longer load may decide" in found.reason
-    few = judged([*RIGHT, *often(WRONG_UNDER_LOAD)[:4]], of=100)
-    assert (few.verdict, few.reason.rpartition("; ")[2]) == (Verdict.UNKNOWN, "--serial-check 69 may decide")
+    assert "errs by chance is not ruled out (p 0.95), a longer load might decide" in found.reason
+    few = judged([*RIGHT, *often(WRONG_UNDER_LOAD)[:6]], of=100)
+    assert (few.verdict, few.reason.rpartition(", ")[2]) == (Verdict.UNKNOWN, "--serial-check 64 might decide")
+
+
+def test_turns_that_are_wrong_alone_speak_for_chance() -> None:
+    """However often each was asked: both replies alone may be one and the same."""
+    wrong_alone = asked(93, alone=(WRONG, WRONG))
+    sample = [asked(number) for number in range(60)]
+    assert judged([*sample, *often(WRONG_UNDER_LOAD)], of=200).verdict is Verdict.VIOLATED
+    found = judged([*sample, replace(wrong_alone), replace(wrong_alone), *often(WRONG_UNDER_LOAD)], of=200)
+    assert (found.verdict, found.is_trusted) == (Verdict.UNKNOWN, True)
+    assert "alone 2 of 62 sampled turns are wrong" in found.reason
+
+
+def test_replies_alone_that_nobody_could_judge_are_not_right() -> None:
+    cut: dict[str, Any] = {"tool_calls": (), "content": "", "finish_reason": "length"}
+    unjudged = [asked(number, alone=(cut, cut)) for number in range(60)]
+    found = judged([*unjudged, *often(WRONG_UNDER_LOAD)], of=200)
+    assert (found.verdict, found.is_trusted) == (Verdict.UNKNOWN, False)
+    lost = judged([*RIGHT, asked(90, loaded=WRONG, alone=(cut, cut), sampled=False)])
+    assert (lost.verdict, lost.is_explained) == (Verdict.UNKNOWN, False)
+    assert "could not be judged alone" in lost.reason
+
+
+def test_wrong_turns_that_were_not_asked_are_not_explained() -> None:
+    found = judged([*RIGHT, *often(WRONG_ALONE_TOO)])
+    assert (found.verdict, found.is_explained) == (Verdict.OK, True)
+    more = judge_serial([*RIGHT, *often(WRONG_ALONE_TOO)], LoadedTurns([8] * 50, [1] * 50), Freshness.FLUSHED)
+    assert (more.verdict, more.is_explained) == (Verdict.UNKNOWN, True)
+    assert "38 more were not asked; --serial-check 25 asks them all" in more.reason
 
 
 def test_what_no_model_says_needs_no_rates() -> None:
-    salad = {"tool_calls": (), "content": "the of\x00\x00\x00 was\x00", "finish_reason": "stop"}
-    found = judged([*RIGHT, asked(90, loaded=salad, sampled=False)])
+    found = judged([*RIGHT, asked(90, loaded=SALAD, sampled=False)])
     assert (found.verdict, found.is_explained) == (Verdict.VIOLATED, False)
     # Beside it, nothing is left open of the others either.
-    assert judged([*RIGHT, WRONG_UNDER_LOAD, asked(90, loaded=salad, sampled=False)]).verdict is Verdict.VIOLATED
+    assert judged([*RIGHT, WRONG_UNDER_LOAD, asked(90, loaded=SALAD, sampled=False)]).verdict is Verdict.VIOLATED
 
 
-def test_wrong_only_when_all_are_asked_at_once_is_corrupt_too() -> None:
-    one = asked(92, together=(WRONG,))
-    found = judged([*RIGHT, *often(one)], of=50)
-    assert found.verdict is Verdict.VIOLATED
+def test_wrong_only_when_all_are_asked_at_once() -> None:
+    """A longer load would have to show it, unless no model says such a thing."""
+    found = judged([*RIGHT, *often(asked(92, together=(WRONG,)))])
+    assert (found.verdict, found.is_explained) == (Verdict.UNKNOWN, True)
     assert "asked again, all at once" in found.reason
-    assert judged([*RIGHT, one]).verdict is Verdict.UNKNOWN
+    assert judged([*RIGHT, asked(92, together=(SALAD,))]).verdict is Verdict.VIOLATED
 
 
 def test_wrong_alone_on_a_fresh_cache_is_the_model() -> None:
@@ -152,11 +180,13 @@ def test_a_model_that_wavers_is_not_trusted() -> None:
     assert (found.verdict, found.is_trusted, found.is_explained) == (Verdict.UNKNOWN, False, True)
 
 
-def test_another_sessions_secret_is_no_models_doing() -> None:
-    leaked = said(f"the word is {SESSIONS[1].secrets[0]}", number=94)
-    one = Asked(observed(leaked), (observed(leaked),) * 2, (), is_sampled=False)
+@pytest.mark.parametrize("place", ["loaded", "alone", "together"])
+def test_another_sessions_secret_is_no_models_doing(place: str) -> None:
+    leaked, right = observed(said(f"the word is {SESSIONS[1].secrets[0]}", number=94)), asked(94).loaded
+    replies = {where: leaked if where == place else right for where in ("loaded", "alone", "together")}
+    one = Asked(replies["loaded"], (replies["alone"],) * 2, (replies["together"],), is_sampled=False)
     found = judged([*weak(12, 12), one])
-    assert (found.verdict, found.is_explained) == (Verdict.VIOLATED, False)
+    assert (found.verdict, found.is_explained, found.turns[-1].verdict) == (Verdict.VIOLATED, False, Verdict.VIOLATED)
 
 
 def test_wrong_turns_without_an_answer_alone_explain_nothing() -> None:

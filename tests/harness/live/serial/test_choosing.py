@@ -82,9 +82,9 @@ def test_replies_that_look_wrong_where_nobody_knows_the_answer_are_asked_again()
 def test_how_many() -> None:
     settings = SerialSettings(DEFAULT_TURNS)
     assert settings.sample(400, 0) == 16
-    # 31 right replies alone rule out that 40 in 400 came by chance, 65 that 20 did; a turn gives two.
-    assert settings.sample(400, 40) == 16
-    assert settings.sample(400, 20) == 32
+    # So many right turns rule out that 100, or 40, in 400 came by chance.
+    assert settings.sample(400, 100) == 16
+    assert settings.sample(400, 40) == 30
     assert settings.sample(400, 1) == 48
     assert settings.sample(10, 1) == 10
     assert (settings.weak_sample(400), settings.weak_sample(30)) == (64, 30)
