@@ -3,7 +3,9 @@
 Owns: the order of the runs, the budget of time, keeping what was measured after every seed. Does not own: tools,
 targets, tables (`page`).
 
-    python -m benchmarks.peers [--minutes 25] [--seed 700] [--seeds-max 20] [--infer-check PATH]
+    python -m benchmarks.peers [--minutes 25] [--seed 700] [--seeds-max 20] [--infer-check PATH] [--tools ours,certify]
+
+`--tools` measures these once more, and keeps what is stored of the others.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 from benchmarks.peers.found import Found
 from benchmarks.peers.naming import named
@@ -38,15 +39,25 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=700)
     parser.add_argument("--seeds-max", type=int, default=20)
     parser.add_argument("--infer-check", help="the command; else the one on the path")
+    parser.add_argument("--tools", help="only these, comma separated; the stored runs of the others stay")
     arguments = parser.parse_args()
     found = find_peer(arguments.infer_check)
     peer = None if found is None else found.absolute()
     if peer is None:
         print("infer-check is not installed, so its row stays empty: pip install infer-check", file=sys.stderr)
+    kit = tools(peer)
+    wanted = set(kit) if arguments.tools is None else set(arguments.tools.split(","))
+    if unknown := sorted(wanted - set(kit)):
+        print(f"there is no tool {', '.join(unknown)}; there are {', '.join(kit)}", file=sys.stderr)
+        return 2
+    kit = {name: tool for name, tool in kit.items() if name in wanted}
     record = Record(command=f"python -m benchmarks.peers --minutes {arguments.minutes:g} --seed {arguments.seed}")
+    if arguments.tools is not None:
+        record.take_over(stored(), without=wanted)
+        record.command += f" --tools {arguments.tools}"
     record.names = [named(target, arguments.seed) for target in TARGETS]
     try:
-        asyncio.run(_measure(record, arguments, peer))
+        asyncio.run(_measure(record, arguments, kit))
     except KeyboardInterrupt:
         print("interrupted; what was measured is kept", file=sys.stderr)
     if record.runs:
@@ -54,9 +65,9 @@ def main() -> int:
     return 0
 
 
-async def _measure(record: Record, arguments: argparse.Namespace, peer: Path | None) -> None:
+async def _measure(record: Record, arguments: argparse.Namespace, kit: Mapping[str, Tool]) -> None:
     began_ns = now_ns()
-    kit, reader = tools(peer), PromptReader()
+    reader = PromptReader()
     async with AsyncExitStack() as stack:
         processes = {one.name: await stack.enter_async_context(target_process(one.name)) for one in TARGETS}
         for seed in range(arguments.seed, arguments.seed + arguments.seeds_max):
@@ -65,7 +76,8 @@ async def _measure(record: Record, arguments: argparse.Namespace, peer: Path | N
             record.runs += await _one_seed(seed, kit, processes, reader)
             record.load_average.append(round(os.getloadavg()[0], 1))
             record.keep()
-        record.replays = [await _replays(name, processes[name], record.runs) for name in processes]
+        if ours.__name__ in kit:
+            record.replays = [await _replays(name, processes[name], record.runs) for name in processes]
         record.keep()
 
 

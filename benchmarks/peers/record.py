@@ -6,6 +6,7 @@ Owns: the file. Does not own: what is made of it (`page`).
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,12 @@ class Record:
     replays: list[tuple[str, int, int]] = field(default_factory=list)
     load_average: list[float] = field(default_factory=list)
     note: str = ""
+
+    def take_over(self, other: Stored, *, without: Collection[str]) -> None:
+        """Effect: holds what an earlier record has of other tools than these."""
+        self.runs = [Found(**one) for one in other["runs"] if one["tool"] not in without]
+        self.replays = [tuple(one) for one in other["replays"]]
+        self.load_average = other["load_average"]
 
     def keep(self, file: Path = FILE) -> None:
         targets = [{"name": one.name, "what": one.what, "is_sound": one.is_sound} for one in TARGETS]
