@@ -15,6 +15,7 @@ from results import layout
 from results.findings import Judgement, Verdict
 from results.lines import encode_line, without_raw
 from results.oracles.context import JudgeContext, judge_context
+from results.oracles.contract import unknown
 from results.oracles.judge import judge_turn
 from results.records import ExpectedCall, Measured, RunManifest, SessionRecord, ToolSchema, TurnRecord
 from results.store import RunWriter, create_run
@@ -71,8 +72,18 @@ class Keeper:
         return judge_turn(turn, self._context)
 
     def keep(self, turn: TurnRecord) -> None:
-        """Judge a turn and store both. Raises: StorageProblem."""
-        judgement = judge_turn(turn, self._context) if not _is_left(turn) else _nothing_to_judge(turn)
+        """Judge a turn and store both. Raises: StorageProblem.
+
+        Effect: a reply that the judge itself stumbles over is stored as not judged, and the judge's error goes on. That
+        error is a bug of ours and ends the run; the reply is what it can be mended and the run judged again with.
+        """
+        judgement = _not_judged(turn)
+        try:
+            judgement = judge_turn(turn, self._context) if not _is_left(turn) else _nothing_to_judge(turn)
+        finally:
+            self._store(turn, judgement)
+
+    def _store(self, turn: TurnRecord, judgement: Judgement) -> None:
         if self._writer is not None:
             self._writer.append(turn, judgement)
         if turn.is_aside:
@@ -123,6 +134,12 @@ def _is_left(turn: TurnRecord) -> bool:
 def _nothing_to_judge(turn: TurnRecord) -> Judgement:
     """Of a reply that we did not wait for. What came of it says nothing about what would have come."""
     return Judgement(turn.session, turn.turn, Verdict.UNKNOWN, None, None, ())
+
+
+def _not_judged(turn: TurnRecord) -> Judgement:
+    """Of a reply whose judging does not come to its end."""
+    reason = "the judge of kvrace did not come to the end of this reply: it failed, or was interrupted"
+    return Judgement(turn.session, turn.turn, Verdict.UNKNOWN, None, None, tuple(unknown("judge", reason)))
 
 
 def _rewrite(path: Path, records: Sequence[ToolSchema] | Sequence[SessionRecord]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Final
 
 import aiohttp
@@ -83,7 +84,7 @@ class Scraper:
         self._samples += 1
         self._last = found
         for name in GAUGES:
-            if name in found:
+            if name in found and isfinite(found[name]):
                 self._largest[name] = max(self._largest.get(name, 0.0), found[name])
         self._on_sample(self._clock.now_ns, found)
         return found
@@ -119,10 +120,14 @@ class Scraper:
 
 
 def _changes(first: Mapping[str, float], last: Mapping[str, float]) -> tuple[dict[str, int | float], list[str]]:
-    """What every total grew by, and which of them shrank. One that was not there at first had counted nothing yet."""
+    """What every total grew by, and which of them shrank. One that was not there at first had counted nothing yet.
+
+    Prometheus' text may say +Inf or NaN: from or to such a value nothing can be told, and the total is left out.
+    """
     names = [name for name in dict.fromkeys((*TOTALS, *FRONT_TOTALS)) if name in last]
-    grown = {name: round(last[name] - first.get(name, 0.0)) for name in names}
-    return {name: value for name, value in grown.items() if value >= 0}, [name for name in names if grown[name] < 0]
+    changes = {name: last[name] - first.get(name, 0.0) for name in names}
+    grown = {name: round(change) for name, change in changes.items() if isfinite(change)}
+    return {name: value for name, value in grown.items() if value >= 0}, [name for name in grown if grown[name] < 0]
 
 
 def metrics_urls(base_url: str, given: Sequence[str] = ()) -> tuple[str, ...]:

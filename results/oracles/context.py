@@ -5,12 +5,12 @@ Owns: preparing them once, so that judging a turn is a few look-ups. Floor 3. So
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import jsonschema_rs
-import msgspec
 
 from kernels.errors import ConfigError
 from results.oracles.marks import all_marks
@@ -102,8 +102,11 @@ def judge_context(
 
 
 def canonical_call(name: str, arguments: object) -> bytes:
-    """One spelling for equal calls, whatever the order of keys."""
-    return msgspec.json.encode((name, arguments), order="deterministic")
+    """One spelling for equal calls, whatever the order of keys. Raises: RecursionError for arguments nested too deep.
+
+    Everything but ASCII is escaped, since a reply may hold half a surrogate pair, which has no bytes.
+    """
+    return json.dumps((name, arguments), sort_keys=True).encode()
 
 
 def _schemas(tools: Iterable[ToolSchema]) -> dict[tuple[int | None, str], jsonschema_rs.Validator]:

@@ -105,7 +105,11 @@ def _provenance(reply: Reply, call: ParsedCall, context: JudgeContext) -> str:
     """Where a wrong call is the right one: a key of this session, or of another one."""
     if call.fault is not None or not context.planted:
         return ""
-    places = context.planted.get(canonical_call(call.name, call.arguments), ())
+    try:
+        places = context.planted.get(canonical_call(call.name, call.arguments), ())
+    except RecursionError:
+        # Every planted call could be spelled, so this is none of them.
+        return ""
     if not places:
         return ""
     session, turn = next((place for place in places if place[0] == reply.turn.session), places[0])
@@ -136,5 +140,8 @@ def _joined(path: str, key: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "nested too deep to be shown"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -18,7 +18,8 @@ NAME = "hang"
 SILENCE = "nothing more came"
 """How a client's time-out while reading is stored; `harness/transport/errors.py` writes it."""
 
-_SILENCE = re.compile(re.escape(SILENCE) + r"(?: within (?P<limit_s>[\d.e+]+) s)?")
+_SILENCE = re.compile(re.escape(SILENCE) + r"(?: within (?P<limit_s>\d{1,20}(?:\.\d{1,20})?(?:e[+-]?\d{1,2})?) s)?")
+"""A server may quote these words too: what is no number of seconds, as `:g` writes one, is no limit."""
 
 
 def judge(reply: Reply, context: JudgeContext) -> list[Finding]:

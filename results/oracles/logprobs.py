@@ -14,6 +14,9 @@ from typing import Any
 from results.oracles.raw_reply import choices_of
 from results.records import TurnRecord
 
+_NATS_MAX = 1e300
+"""Sums and multiples of two such numbers are finite still."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -33,19 +36,36 @@ def tokens_in(raw: str) -> tuple[Token, ...]:
     """Of a stored stream or body."""
     if '"logprobs"' not in raw:
         return ()
-    return tuple(token for choice in choices_of(raw) for token in _tokens(choice.get("logprobs")))
+    tokens: list[Token] = []
+    for entry in (entry for choice in choices_of(raw) for entry in _entries(choice.get("logprobs"), "content")):
+        own = scored(entry)
+        if own is None:
+            # Behind a token that cannot be read, no place is known to be the same place of another reply.
+            break
+        tokens.append(Token(*own, best_first(map(scored, _entries(entry, "top_logprobs")))))
+    return tuple(tokens)
 
 
-def _tokens(logprobs: Any) -> Iterable[Token]:
-    entries = logprobs.get("content") if isinstance(logprobs, dict) else None
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("logprob"), int | float):
-            best = tuple(
-                (str(rival.get("token")), float(rival["logprob"]))
-                for rival in entry.get("top_logprobs") or ()
-                if isinstance(rival, dict) and isinstance(rival.get("logprob"), int | float)
-            )
-            yield Token(str(entry.get("token")), float(entry["logprob"]), tuple(sorted(best, key=lambda one: -one[1])))
+def scored(entry: object, text: str = "token") -> tuple[str, float] | None:
+    """An entry's text and its log-probability; None without a number that can be reckoned with (NaN, infinity)."""
+    value = entry.get("logprob") if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # Written so that NaN fails it too, and an integer that no float can hold.
+    if not -_NATS_MAX < value < _NATS_MAX:
+        return None
+    said = entry.get(text)
+    return said if isinstance(said, str) else "", float(value)
+
+
+def best_first(known: Iterable[tuple[str, float] | None]) -> tuple[tuple[str, float], ...]:
+    """Those that could be read, most probable first."""
+    return tuple(sorted((one for one in known if one is not None), key=lambda one: -one[1]))
+
+
+def _entries(holder: object, name: str) -> list[Any]:
+    entries = holder.get(name) if isinstance(holder, dict) else None
+    return entries if isinstance(entries, list) else []
 
 
 def shifts(one: Sequence[Token], other: Sequence[Token]) -> list[float]:

@@ -32,7 +32,7 @@ class RawReply:
 
 
 def read_raw_reply(raw: str) -> RawReply | None:
-    """None where the raw text holds no answer at all (an error, a stump)."""
+    """None where the raw text holds no answer at all (an error, a stump), or none that can be read."""
     content: list[str] = []
     reasoning: list[str] = []
     calls: list[str] = []
@@ -44,7 +44,11 @@ def read_raw_reply(raw: str) -> RawReply | None:
         seen = True
         content.append(_text(said.get("content")))
         reasoning.append(_text(said.get("reasoning_content")) or _text(said.get("reasoning")))
-        calls += _call_texts(said.get("tool_calls"))
+        try:
+            calls += _call_texts(said.get("tool_calls"))
+        except RecursionError:
+            # Arguments that were sent as an object, nested so deep that they cannot be written as text.
+            return None
     return RawReply(_whole("".join(content)), _whole("".join(reasoning)), _whole("".join(calls))) if seen else None
 
 

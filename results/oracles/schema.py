@@ -6,7 +6,9 @@ right, so it is not held against a schema that its workload got wrong. Floor 3. 
 
 from __future__ import annotations
 
-from results.findings import Finding, Kind
+import jsonschema_rs
+
+from results.findings import Finding, Kind, Span
 from results.oracles.context import JudgeContext
 from results.oracles.contract import Oracle, passed, span_of, unknown, violated
 from results.oracles.reply import Ending, ParsedCall, Reply
@@ -41,10 +43,20 @@ def _judge_call(reply: Reply, call: ParsedCall, context: JudgeContext) -> list[F
     span = span_of(f"{call.field}.arguments", call.text, 0, len(call.text))
     if call.fault is not None:
         return [violated(NAME, Kind.DAMAGED_ARGUMENTS, f"the arguments of '{call.name}' are {call.fault}", span=span)]
+    try:
+        return _held_against(schema, reply, call, span)
+    except ValueError as error:
+        # What the validator cannot take in: arguments nested hundreds deep, half a surrogate pair.
+        return unknown(NAME, f"the arguments of '{call.name}' cannot be held against its schema ({error})")
+
+
+def _held_against(schema: jsonschema_rs.Validator, reply: Reply, call: ParsedCall, span: Span) -> list[Finding]:
+    """Raises: ValueError where the validator cannot judge the arguments."""
     if schema.is_valid(call.arguments):
         return []
+    expected = reply.turn.expected
     error = next(schema.iter_errors(call.arguments))
-    if expected is None or not is_right_tool or schema.is_valid(expected.arguments):
+    if expected is None or call.name != expected.name or schema.is_valid(expected.arguments):
         place = ".".join(map(str, error.instance_path)) or "the arguments"
         return [violated(NAME, Kind.DAMAGED_ARGUMENTS, f"'{call.name}': {place}: {error.message[:200]}", span=span)]
     reason = f"the schema of '{call.name}' does not even accept the planted arguments: a fault of the workload"

@@ -32,7 +32,8 @@ _TAGGED = re.compile(
 )
 _BEHIND_NAME = re.compile(r"\"?(?:\s+[\w-]+=\"[^\"<>]{0,80}\")*\s?>?\s*")
 _OPENING = re.compile(rf"(?:{_TAG}\s*)*(?:<[｜\w▁]{{0,12}}(?:invoke\s+name=\"|function=))?\Z")  # noqa: RUF001
-_DECODER = json.JSONDecoder()
+# Not strict, as arguments of calls are read: models write line breaks into strings as they are.
+_DECODER = json.JSONDecoder(strict=False)
 
 
 def spelled_in(text: str, expected: ExpectedCall) -> Place | None:
@@ -128,7 +129,8 @@ def _is_keyword_call(text: str, expected: ExpectedCall) -> bool:
         if not isinstance(call, ast.Call) or call.args:
             return False
         given = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg is not None}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, TypeError, OverflowError, RecursionError, MemoryError):
+        # Python, but no value: a set of dicts is a TypeError, a complex number out of range an OverflowError.
         return False
     return len(given) == len(call.keywords) and is_same_json(given, expected.arguments)
 

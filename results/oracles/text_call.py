@@ -28,7 +28,8 @@ _LEAD = re.compile(
     r"|\[TOOL_CALLS\]|```(?:json)?|functions?\.?|\"(?:type|name|function|id)\"\s*+:"
     r"|\"[\w-]*+\"\s*+,|[\[{(\"',=])++\Z"
 )
-_DECODER = json.JSONDecoder()
+# Not strict, as arguments of calls are read: models write line breaks into strings as they are.
+_DECODER = json.JSONDecoder(strict=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from harness.live.serial.settings import RESCORED_MAX
 from harness.transport.contract import Reply, Transport
 from results.findings import Verdict
 from results.oracles.divergence import Observed
-from results.oracles.logprobs import Token, tokens_in
+from results.oracles.logprobs import Token, best_first, scored, tokens_in
 from results.records import TurnRecord
 from results.serial.record import Rescored, SerialTurn
 from results.serial.turns import Asked
@@ -112,7 +112,8 @@ class Rescorer:
             known = [(text, logprob) for text, logprob in token.best if text and rest.startswith(text)]
             if not known:
                 # It is not among the best few: at least as far behind as the last of them.
-                seen.append(Token(rest.split(maxsplit=1)[0], token.best[-1][1], token.best))
+                # What is left may be blanks alone.
+                seen.append(Token((rest.split(maxsplit=1) or [rest])[0], token.best[-1][1], token.best))
                 break
             text, logprob = max(known, key=lambda one: len(one[0]))
             seen.append(Token(text, logprob, token.best))
@@ -174,14 +175,9 @@ def _prompt_logprobs(reply: Reply) -> list[Token]:
 def _place(place: object) -> Token:
     """The first entry is the prompt's own token, the others are the best of its place."""
     entries = list(place.values()) if isinstance(place, dict) else []
-    known = [
-        (str(entry.get("decoded_token")), float(entry["logprob"]))
-        for entry in entries
-        if isinstance(entry, dict) and isinstance(entry.get("logprob"), int | float)
-    ]
-    if not known:
-        return Token("", 0.0, ())
-    return Token(known[0][0], known[0][1], tuple(sorted(known, key=lambda one: -one[1])))
+    known = [scored(entry, "decoded_token") for entry in entries]
+    own = known[0] if known else None
+    return Token("", 0.0, ()) if own is None else Token(*own, best_first(known))
 
 
 def _worst(tokens: Sequence[Token]) -> Gaps:

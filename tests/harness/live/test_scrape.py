@@ -174,3 +174,15 @@ async def test_a_server_that_falls_silent_keeps_what_it_said() -> None:
         evidence = await scraper.evidence()
     assert evidence.counters["server_prompt_tokens"] == 50
     assert "and not at the end" in evidence.note
+
+
+@pytest.mark.parametrize("value", ["+Inf", "1e999"])
+@pytest.mark.parametrize("is_odd", [(False, True), (True, False), (True, True)])
+async def test_a_metric_that_is_no_number_is_left_out(value: str, is_odd: tuple[bool, bool]) -> None:
+    """The load is over by then, and its verdict must not be lost to a metric."""
+    odd = f"vllm:generation_tokens_total {value}\nsglang:num_queue_reqs {value}\n"
+    sound = "vllm:generation_tokens_total 7\n"
+    texts = {"/metrics": [page_of(100 + 50 * n, 1) + (odd if is_it else sound) for n, is_it in enumerate(is_odd)]}
+    async with pages(texts) as root, Scraper(metrics_urls(f"{root}/v1"), clock=FakeClock()) as scraper:
+        evidence = await scraper.evidence()
+    assert evidence.counters == {"server_prompt_tokens": 50, "server_running_max": 1}

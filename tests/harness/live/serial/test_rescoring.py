@@ -180,3 +180,25 @@ async def test_a_server_without_either_is_asked_once_for_each() -> None:
     found, rescorer = await rescored(model, reply(said_instead(3, " shut")), reply(SURE))
     assert (found, rescorer.requests) == ([], 2)
     assert "in no way that is known here" in rescorer.note
+
+
+@pytest.mark.parametrize("blanks", [" \n", "\n", "   ", "\u2028"])
+async def test_a_reply_that_goes_on_with_blanks_alone_is_scored(blanks: str) -> None:
+    (found,), _ = await rescored(KnownModel(goes_on=True), reply([*SURE[:5], blanks]), reply(SURE[:5]))
+    assert (found.token, found.rival) == (blanks, SURE[5])
+    assert found.gap == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("entry", [{"logprob": None}, {"logprob": True}, {"logprob": -1e308}, {}, None, 5])
+async def test_a_place_whose_own_value_is_none_says_nothing(entry: Any) -> None:
+    """What is most probable there is not what the reply said."""
+
+    class Odd(KnownModel):
+        def _prompt(self, said: Any) -> dict[str, Any]:
+            fields = super()._prompt(said)
+            fields["prompt_logprobs"][PROMPT_TOKENS + 5]["9"] = entry
+            return fields
+
+    (found,), _ = await rescored(Odd(scores_prompts=True), reply(said_instead(5, " ten")), reply(SURE))
+    assert found.gap == pytest.approx(0.0)
+    assert found.tokens == len(SURE)
