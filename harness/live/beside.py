@@ -24,6 +24,7 @@ from harness.live.liveness.recovery import Recoverer, RecoverySettings
 from harness.live.liveness.stuck import StuckWatch
 from harness.live.liveness.toxic import PROMPT_TOKENS, TOXIC, Poison, ToxicCommand, ToxicRequests
 from harness.live.liveness.watching import HangWatch, WatchedTransport, stopped
+from harness.live.observing import ObservedTransport
 from harness.live.preflight import ask_once
 from harness.live.scrape import Scraper
 from harness.live.server_logs.attach import ORIGIN
@@ -217,7 +218,8 @@ class Beside:
         corrupted = frozenset(judgement.key for judgement in judgements if judgement.is_corrupted)
         return neighbour_cost(
             turns, corrupted, self._blocks, self._rng, toxic=self._scrubber.text(plan.name), requests=poison.sent,
-            failed_requests=poison.failed, ended_s=wall_s - self._origin_ns / 1e9, note=poison.note,
+            failed_requests=poison.failed, ended_s=wall_s - self._origin_ns / 1e9,
+            note=self._scrubber.text(poison.note),
         )  # fmt: skip
 
     async def _poisoned(self, plan: ToxicPlan) -> None:
@@ -237,8 +239,12 @@ class Beside:
     def _made(self, plan: ToxicPlan) -> Poison:
         if plan.kind is None:
             return ToxicCommand(plan.command or "")
-        served, clock = self._served, self._clock
         return ToxicRequests(
-            TOXIC[plan.kind], served.model, lambda: served.make(served.options, now_ns=lambda: clock.now_ns), clock,
-            self._budget, prompt_tokens=plan.prompt_tokens,
+            TOXIC[plan.kind], self._served.model, self._toxic_client, self._clock, self._budget,
+            prompt_tokens=plan.prompt_tokens,
         )  # fmt: skip
+
+    def _toxic_client(self) -> Transport:
+        # Cleaned before an error becomes a note: the sentence of an error is short, and the cut may go through a key.
+        inner = self._served.make(self._served.options, now_ns=lambda: self._clock.now_ns)
+        return ObservedTransport(inner, self._scrubber)

@@ -1,7 +1,14 @@
 """Keys and headers: where they come from, and that they never come out again.
 
-Owns: reading them, and taking them out of whatever a server sends back. Does not own: sending them (the transports).
-Floor 5. Source: ours. Servers do repeat a key that they refuse, so a reply is cleaned before anybody sees it.
+Owns: reading them, which of them are secrets, and taking those out of whatever a server sends back. Does not own:
+sending them (the transports). Floor 5. Source: ours. Servers do repeat a key that they refuse, so a reply is cleaned
+before anybody sees it.
+
+What is decided: secret are the key, and the values of headers whose name says so (Authorization, Proxy-Authorization,
+Cookie, and whatever has key, token, secret, auth or password in it). `X-Priority: normal` is none: a right reply may
+hold the word. Cleaning must never make a verdict, so a secret that a right reply could hold as well, which is a short
+one that does not mix letters and digits, stays in what is judged and is taken out of everything else: errors, refusals,
+notes, logs, commands. No header's value is ever written by ourselves.
 """
 
 from __future__ import annotations
@@ -20,7 +27,11 @@ from results.records import ToolCall
 
 MASK = "[secret]"
 _SECRET_CHARACTERS_MIN = 6
-"""A shorter header value (`kv`, `true`) is no secret, and taking it out would damage replies."""
+"""A shorter value (`kv`, `true`) is no secret, and taking it out would damage replies."""
+_SECRET_NAME = re.compile(r"cookie|key|token|secret|auth|password", re.IGNORECASE)
+_ORDINARY = re.compile(r"[A-Za-z _./:-]{1,15}|[0-9 .,/:-]{1,15}")
+"""What may be a secret, and may as well be a word or a number of a right reply."""
+_PARTS = re.compile(r"[;, ]+")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -34,8 +45,11 @@ class Credentials:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        values = (self.api_key, *self.headers.values(), *(value.partition(" ")[2] for value in self.headers.values()))
-        return tuple(value for value in values if value is not None and len(value) >= _SECRET_CHARACTERS_MIN)
+        values = [] if self.api_key is None else [self.api_key]
+        for name, value in self.headers.items():
+            if _SECRET_NAME.search(name) is not None:
+                values += _forms(value)
+        return tuple(dict.fromkeys(value for value in values if len(value) >= _SECRET_CHARACTERS_MIN))
 
 
 def read_credentials(environment: str | None, file: Path | None, headers: Sequence[str]) -> Credentials:
@@ -66,34 +80,44 @@ def _header(text: str) -> tuple[str, str]:
     return name, value.strip()
 
 
+def _forms(value: str) -> list[str]:
+    """A header's value, what follows its scheme (`Bearer`), and the values of cookies: a server may repeat any."""
+    cookies = [part.partition("=")[2] for part in _PARTS.split(value)]
+    return [value, value.partition(" ")[2], *cookies]
+
+
 class Scrubber:
     """Takes secrets out of text, as they are and as JSON spells them."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
-        spelled = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
-        longest_first = sorted(spelled, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if spelled else None
+        self._every = _pattern_of(secrets)
+        self._certain = _pattern_of([secret for secret in secrets if _ORDINARY.fullmatch(secret) is None])
 
     def __repr__(self) -> str:
-        return f"Scrubber({self._pattern is not None})"
+        return f"Scrubber({self._every is not None})"
 
     def text(self, text: str) -> str:
-        return text if self._pattern is None else self._pattern.sub(MASK, text)
+        """Text that nobody judges."""
+        return _without(self._every, text)
 
     def reply(self, reply: Reply) -> Reply:
-        if self._pattern is None:
+        if self._every is None:
             return reply
+        has_text = bool(reply.content or reply.reasoning or reply.tool_calls)
         return replace(
             reply,
-            content=self.text(reply.content),
-            reasoning=self.text(reply.reasoning),
+            content=self._judged(reply.content),
+            reasoning=self._judged(reply.reasoning),
             tool_calls=tuple(
-                ToolCall(self.text(call.id), self.text(call.name), self.text(call.arguments))
+                ToolCall(self._judged(call.id), self._judged(call.name), self._judged(call.arguments))
                 for call in reply.tool_calls
             ),
             error=None if reply.error is None else self._error(reply.error),
-            raw=None if reply.raw is None else self.text(reply.raw),
+            raw=None if reply.raw is None else self._judged(reply.raw) if has_text else self.text(reply.raw),
         )
+
+    def _judged(self, text: str) -> str:
+        return _without(self._certain, text)
 
     def _error(self, error: EngineError) -> EngineError:
         if isinstance(error, EngineProtocolError):
@@ -104,3 +128,13 @@ class Scrubber:
         if isinstance(error, EngineUnreachable):
             return EngineUnreachable(self.text(error.url), reason=self.text(error.reason))
         return error
+
+
+def _pattern_of(secrets: Sequence[str]) -> re.Pattern[str] | None:
+    spelled = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
+    longest_first = sorted(spelled, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if spelled else None
+
+
+def _without(secrets: re.Pattern[str] | None, text: str) -> str:
+    return text if secrets is None else secrets.sub(MASK, text)

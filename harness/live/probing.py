@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import aiohttp
 import orjson
 
 from harness.live.credentials import Credentials, Scrubber
@@ -26,10 +25,12 @@ from harness.live.tasks.probe import masters_calls, probe_tasks, task_sentence
 from harness.simulation import provenance
 from harness.simulation.run import MakeTransport
 from harness.transport.contract import Reply, TransportOptions
+from harness.transport.own_origin import session_beside
 
 REPEATS_ALONE = 8
 _SEED = 22811
 _REPLY_TOKENS = 160
+_SECONDS = 10.0
 _DATE_STEP_S = 2.0
 """The header is cut to the second, and the answer has travelled."""
 
@@ -108,10 +109,7 @@ class Prober:
 
     async def _endpoints(self) -> list[Probed]:
         root = self.options.base_url.removesuffix("/v1")
-        headers = dict(self.options.headers)
-        if self.options.api_key is not None:
-            headers["Authorization"] = f"Bearer {self.options.api_key}"
-        async with aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=10)) as session:
+        async with session_beside(self.options, total_s=_SECONDS) as session:
             exchanged = Exchanged(session, root, metrics_urls(self.options.base_url, self.metrics_urls))
             await exchanged.ask("GET", "/health")
             skew = _skew(exchanged)

@@ -57,13 +57,15 @@ class _AccommodatingTransport:
         await self._inner.close()
 
     async def chat(self, request: ChatRequest) -> Reply:
-        """Sent once more for each field that the server turns out to refuse."""
+        """Sent once more for each field that the server turns out to refuse; the reply says what was left out."""
+        wanted = request.fields().keys()
         while True:
             sent = replace(request, omitted=request.omitted | self._omitted)
             reply = await self._inner.chat(sent)
             refused = {name for name in OPTIONAL_FIELDS if name in sent.fields() and _is_refused(name, reply)}
             if not refused:
-                return reply
+                omitted = frozenset(wanted & sent.omitted)
+                return replace(reply, omitted=omitted) if omitted else reply
             self._omitted |= refused
 
 

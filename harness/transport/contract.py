@@ -77,6 +77,7 @@ class Reply:
     quirks: deviations that cost nothing, by name, in the order in which they were seen.
     raw: the answer's bytes as text; bytes that are no UTF-8 show as U+FFFD.
     text_ns: when each piece of text came, by the client's clock; its gaps are the times between tokens.
+    omitted: fields that its request was to have, and had not, because this server refuses them.
     """
 
     status: int | None
@@ -92,6 +93,7 @@ class Reply:
     quirks: tuple[str, ...]
     raw: str | None
     text_ns: tuple[int, ...] = ()
+    omitted: frozenset[str] = frozenset()
 
 
 class Transport(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal
+from typing import Final, Literal
 
 from kernels.errors import KVRaceError
 from results.oracles.hang import SILENCE
@@ -18,6 +18,11 @@ from results.oracles.hang import SILENCE
 ProtocolFault = Literal[
     "http_status", "error_in_stream", "cut", "aborted", "not_json", "not_http", "oversized", "empty"
 ]
+
+
+DETAIL_MAX: Final = 64 * 1024
+"""Of what a server says about its error, so much is held until secrets have been taken out of it."""
+_SHOWN_MAX: Final = 500
 
 
 class EngineError(KVRaceError):
@@ -48,7 +53,8 @@ class EngineUnreachable(EngineError):
 class EngineProtocolError(EngineError):
     """The server answered, and not with a whole reply. Never corruption: the text did not come to its end.
 
-    status: the HTTP status, where there was one. detail: the server's own words, shortened.
+    status: the HTTP status, where there was one. detail: the server's own words, whole up to `DETAIL_MAX`: who takes
+    secrets out needs all of one, so only the sentence is short.
     retry_after_s: how long it asks its clients to stay away, where it does.
     """
 
@@ -58,7 +64,7 @@ class EngineProtocolError(EngineError):
         self.fault = fault
         self.status = status
         self.retry_after_s = retry_after_s
-        self.detail = detail[:500]
+        self.detail = detail[:DETAIL_MAX]
         sentence = {
             "http_status": f"the server answered {status}",
             "error_in_stream": f"the server put an error into its answer of status {status}",
@@ -69,7 +75,7 @@ class EngineProtocolError(EngineError):
             "oversized": "the answer is too large",
             "empty": "the answer has no body",
         }[fault]
-        super().__init__(f"{sentence}: {self.detail}" if self.detail else sentence)
+        super().__init__(f"{sentence}: {self.detail[:_SHOWN_MAX]}" if self.detail else sentence)
 
 
 ErrorMap = Mapping[type[BaseException], Callable[[BaseException], EngineError]]

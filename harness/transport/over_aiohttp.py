@@ -7,6 +7,7 @@ come), facts/real-servers.md section 1 (answers whose length or type is not what
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -24,7 +25,8 @@ from harness.transport.errors import (
     translated,
 )
 from harness.transport.hang_up import HungUp, Leaving
-from harness.transport.reply import ReplyBuilder
+from harness.transport.keep_alive import SilenceLimit
+from harness.transport.reply import ANSWER_BYTES_MAX, ReplyBuilder
 from harness.transport.retry_after import retry_after_s
 
 
@@ -87,6 +89,7 @@ class AiohttpTransport:
 
     async def _stream(self, response: aiohttp.ClientResponse, builder: ReplyBuilder, leaving: Leaving) -> None:
         broken_by: EngineError | None = None
+        silence = self._silence_limit()
         try:
             with translated(self._errors):
                 async for chunk in response.content.iter_any():
@@ -94,6 +97,9 @@ class AiohttpTransport:
                         self._options.on_bytes(chunk)
                     builder.feed(chunk, now_ns=self._now_ns())
                     leaving.text_came(builder.text_count)
+                    if builder.is_oversized:
+                        break
+                    silence.came(chunk)
         except HungUp:
             raise
         except EngineError as problem:
@@ -101,15 +107,25 @@ class AiohttpTransport:
         builder.end(now_ns=self._now_ns(), broken_by=broken_by)
 
     async def _whole(self, response: aiohttp.ClientResponse) -> bytes:
-        """All that comes: a body shorter than announced still says what the server had to say."""
+        """All that comes, or a little more than an answer can be: a body shorter than announced still says what the
+        server had to say."""
         pieces: list[bytes] = []
+        size_bytes = 0
+        silence = self._silence_limit()
         try:
             async for chunk in response.content.iter_any():
                 pieces.append(chunk)
+                size_bytes += len(chunk)
+                if size_bytes > ANSWER_BYTES_MAX:
+                    break
+                silence.came(chunk)
         except aiohttp.ClientPayloadError:
             if not pieces:
                 raise
         return b"".join(pieces)
+
+    def _silence_limit(self) -> SilenceLimit:
+        return SilenceLimit(self._options.read_timeout_s, asyncio.get_running_loop().time)
 
 
 def _telling_when_sent() -> aiohttp.TraceConfig:

@@ -82,28 +82,38 @@ class OpenAITransport:
             del self._leaving[task]
 
     async def _create(self, request: ChatRequest) -> Any:
-        fields: dict[str, Any] = {key: value for key, value in request.fields().items() if key not in request.extra}
+        whole = request.fields()
+        fields: dict[str, Any] = {key: value for key, value in whole.items() if key not in request.extra}
         # What the package has no parameter for goes into the body as it is.
-        return await self._client.chat.completions.create(**fields, extra_body=dict(request.extra))
+        extra = {key: value for key, value in whole.items() if key in request.extra}
+        return await self._client.chat.completions.create(**fields, extra_body=extra)
 
     async def _stream(self, answer: Any, builder: ReplyBuilder, leaving: Leaving) -> None:
         broken_by: EngineError | None = None
+        loop, limit_s = asyncio.get_running_loop(), self._options.read_timeout_s
         try:
+            # The package's own limit is on bytes, and keep-alive is bytes that it does not show.
             with translated(self._errors):
-                async for chunk in answer:
-                    event = orjson.dumps(chunk.to_dict(mode="json", exclude_unset=True))
-                    if self._options.on_bytes is not None:
-                        self._options.on_bytes(event)
-                    builder.feed(b"data: " + event + b"\n\n", now_ns=self._now_ns())
-                    leaving.text_came(builder.text_count)
+                async with asyncio.timeout(limit_s) as silence:
+                    async for chunk in answer:
+                        if limit_s is not None:
+                            silence.reschedule(loop.time() + limit_s)
+                        event = orjson.dumps(chunk.to_dict(mode="json", exclude_unset=True))
+                        if self._options.on_bytes is not None:
+                            self._options.on_bytes(event)
+                        builder.feed(b"data: " + event + b"\n\n", now_ns=self._now_ns())
+                        leaving.text_came(builder.text_count)
+                        if builder.is_oversized:
+                            break
         except HungUp:
-            # The package closes a stream that has ended, not one that is left.
-            await answer.close()
             raise
         except EngineError as problem:
             broken_by = problem
             if isinstance(problem, EngineProtocolError):
                 builder.fail(problem)
+        finally:
+            # The package closes a stream that has ended, not one that is left.
+            await answer.close()
         builder.end(now_ns=self._now_ns(), broken_by=broken_by, sees_done=False)
 
 
@@ -165,5 +175,6 @@ def _error_map(options: TransportOptions) -> ErrorMap:
         openai.APIConnectionError: unreachable,
         openai.APIError: in_stream,
         httpx2.TimeoutException: timeout,
+        TimeoutError: timeout,
         httpx2.RequestError: unreachable,
     }

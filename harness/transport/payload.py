@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from harness.transport.contract import ReplyUsage
+from harness.transport.errors import DETAIL_MAX
 
 
 def payload(raw: bytes) -> tuple[Any, tuple[str, ...]]:
@@ -65,7 +66,7 @@ def error_message(fields: object, raw: bytes) -> str:
         message = inner or fields.get("error_message") or fields.get("message") or fields.get("detail") or error
         if message:
             return message if isinstance(message, str) else json.dumps(message)
-    return raw[:500].decode(errors="replace").strip()
+    return raw[:DETAIL_MAX].decode(errors="replace").strip()
 
 
 def _count(value: object) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from harness.transport.anthropic import AnthropicEvents, is_message, whole_message
 from harness.transport.calls import CallMerger
 from harness.transport.contract import Reply, ReplyUsage, Stamps
-from harness.transport.errors import EngineError, EngineProtocolError, EngineTimeout
+from harness.transport.errors import DETAIL_MAX, EngineError, EngineProtocolError, EngineTimeout
 from harness.transport.payload import error_message, joined_text, payload, usage_of
 from harness.transport.plain import plain_text
 from harness.transport.sse import EVENT_BYTES_MAX, SseDecoder, SseEvent
@@ -49,6 +49,11 @@ class ReplyBuilder:
 
     def __repr__(self) -> str:
         return f"ReplyBuilder(status={self._status}, finish={self._finish_reason}, error={self._error})"
+
+    @property
+    def is_oversized(self) -> bool:
+        """Nothing that is fed any more changes the reply: who reads on would read a stream that may never end."""
+        return self._is_oversized
 
     @property
     def text_count(self) -> int:
@@ -93,10 +98,13 @@ class ReplyBuilder:
             )
 
     def body(self, raw: bytes, *, now_ns: int) -> None:
-        """A whole answer, not streamed."""
+        """A whole answer, not streamed; or more of one than is read."""
         if self._raw is not None:
             self._raw.append(raw)
         self._is_done = True
+        if len(raw) > ANSWER_BYTES_MAX:
+            self._give_up(f"more than {ANSWER_BYTES_MAX} bytes")
+            return
         if not raw.strip():
             self._fail(EngineProtocolError("empty", status=self._status))
             return
@@ -111,7 +119,7 @@ class ReplyBuilder:
         if isinstance(fields, dict):
             self._fields(fields, now_ns, is_whole=True)
         else:
-            self._fail(EngineProtocolError("not_json", status=self._status, detail=raw[:200].decode(errors="replace")))
+            self._fail_as_no_json(raw)
 
     def refused(self, raw: bytes, *, retry_after_s: float | None = None) -> None:
         """A whole answer whose status says that it is none."""
@@ -171,8 +179,7 @@ class ReplyBuilder:
                 self._is_done |= self._anthropic.is_over
             self._fields(fields, now_ns, is_whole=False)
         elif fields is None and event.is_complete:
-            detail = data[:200].decode(errors="replace")
-            self._fail(EngineProtocolError("not_json", status=self._status, detail=detail))
+            self._fail_as_no_json(data)
         # Anything else is `""` sent as a ping (Q22), or the stump of a stream that was cut.
 
     def _errors_without_data(self, now_ns: int) -> None:
@@ -240,6 +247,10 @@ class ReplyBuilder:
     def _give_up(self, detail: str) -> None:
         self._is_oversized = True
         self._fail(EngineProtocolError("oversized", status=self._status, detail=detail))
+
+    def _fail_as_no_json(self, raw: bytes) -> None:
+        detail = raw[:DETAIL_MAX].decode(errors="replace")
+        self._fail(EngineProtocolError("not_json", status=self._status, detail=detail))
 
     def _fail(self, error: EngineError) -> None:
         """The first error is the cause; later ones follow from it."""

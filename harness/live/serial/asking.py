@@ -18,6 +18,7 @@ from harness.transport.errors import EngineProtocolError
 from results.records import TurnRecord
 
 _LOGPROBS: Final[Mapping[str, Any]] = {"logprobs": True, "top_logprobs": 10}
+_SALT: Final = "cache_salt"
 _REFUSALS: Final = (400, 404, 405, 422, 501)
 
 PlanOf = Callable[[int], PlannedSession]
@@ -80,9 +81,14 @@ class Asker:
     async def _sent(self, loaded: TurnRecord, salt: str) -> tuple[Reply, int]:
         extra: dict[str, Any] = dict(_LOGPROBS) if self.has_logprobs else {}
         if self.has_salt:
-            extra["cache_salt"] = f"{self._salt}-{salt}"
+            extra[_SALT] = f"{self._salt}-{salt}"
         sent_ns = self._clock.now_ns
-        return await self._transport.chat(self.request(loaded, extra=extra)), sent_ns
+        reply = await self._transport.chat(self.request(loaded, extra=extra))
+        if _SALT in reply.omitted:
+            # The client below had found out that the server refuses it, and has left it out.
+            self._left = [asked for asked in self._left if not asked[1]]
+            self.has_salt = False
+        return reply, sent_ns
 
     def _was_too_much(self, reply: Reply) -> bool:
         """A server that refuses a field gets the request without it, and is not asked for it again."""

@@ -17,6 +17,7 @@ from harness.live.scrape import read_metrics
 from harness.live.serial.settings import QUIET_S_MAX
 from harness.load.clock import Clock
 from harness.transport.contract import TransportOptions
+from harness.transport.own_origin import session_beside
 
 FLUSH_PATHS: Final = ("/flush_cache", "/reset_prefix_cache")
 _RUNNING: Final = "server_running"
@@ -38,13 +39,7 @@ class QuietServer:
         return f"QuietServer({self._options.base_url}, flushed by {self._flush_path})"
 
     async def __aenter__(self) -> QuietServer:
-        headers = dict(self._options.headers)
-        if self._options.api_key is not None:
-            headers["Authorization"] = f"Bearer {self._options.api_key}"
-        timeout = aiohttp.ClientTimeout(total=_SECONDS)
-        self._session = aiohttp.ClientSession(
-            headers=headers, timeout=timeout, trust_env=self._options.use_environment_proxies
-        )
+        self._session = session_beside(self._options, total_s=_SECONDS)
         return self
 
     async def __aexit__(

@@ -15,7 +15,7 @@ from typing import Final
 
 from harness.live.server_logs.joining import RunTurns, findings_of, findings_of_errors
 from harness.live.server_logs.lines import LogLines
-from harness.live.server_logs.tail import LogTail
+from harness.live.server_logs.tail import LogTail, opened
 from harness.live.server_logs.zones import ZoneGuess
 from harness.load.clock import Clock
 from results.records import TurnRecord
@@ -27,7 +27,8 @@ _EVERY_NS: Final = 250_000_000
 class FollowedLogs:
     """`async with FollowedLogs(...)`: from the end of each file at the start. now_s: seconds since 1970.
 
-    Raises: ConfigError, where it is made, for what is no file that can be read; nothing has been sent then.
+    Raises: ConfigError, where it is made, for what is no file that can be read; nothing has been sent then. No file is
+    held before the start: a run may be made only to see whether it could be run.
     """
 
     def __init__(
@@ -42,18 +43,23 @@ class FollowedLogs:
         self.turns = RunTurns()
         self._clock = clock
         self._now_s = now_s
-        begin_s = now_s()
-        self._tails = [
-            LogTail(path, LogLines(str(path), ZoneGuess(offset_s), about_s=begin_s, scrub=scrub), now_s)
-            for path in paths
-        ]
+        self._paths = tuple(paths)
+        self._offset_s = offset_s
+        self._scrub = scrub
+        self._tails: list[LogTail] = []
+        for path in self._paths:
+            opened(path).close()
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="server-logs")
 
     def __repr__(self) -> str:
-        return f"FollowedLogs({self._tails})"
+        return f"FollowedLogs({[str(path) for path in self._paths]})"
 
     async def __aenter__(self) -> FollowedLogs:
+        begin_s = self._now_s()
+        for path in self._paths:
+            lines = LogLines(str(path), ZoneGuess(self._offset_s), about_s=begin_s, scrub=self._scrub)
+            self._tails.append(LogTail(path, lines, self._now_s))
         if self._tails:
             self._task = asyncio.ensure_future(self._follow())
         return self

@@ -17,6 +17,8 @@ from kernels.errors import ConfigError
 
 _PIECE_BYTES: Final = 64 * 1024
 _POLL_BYTES_MAX: Final = 16 * 1024 * 1024
+_QUIET_POLLS: Final = 8
+"""So often a renamed file must have had nothing new before it is left: servers write on in it until they are told."""
 _GZIP: Final = b"\x1f\x8b"
 
 
@@ -32,6 +34,9 @@ class LogTail:
         self.rotations = 0
         self.note = ""
         self._now_s = now_s
+        self._next: BinaryIO | None = None
+        self._quiet_polls = 0
+        self._is_closing = False
         self._file = opened(path)
         self._file.seek(0, os.SEEK_END)
 
@@ -46,6 +51,7 @@ class LogTail:
                 piece = self._file.read(_PIECE_BYTES)
                 read += len(piece)
                 if piece:
+                    self._quiet_polls = 0
                     self.lines.feed(piece, self._now_s())
                 elif not self._rotated():
                     return
@@ -53,27 +59,44 @@ class LogTail:
             self.note = f"could not be read on: {problem.strerror or problem}"
 
     def close(self) -> None:
+        self._is_closing = True
         self.poll()
         self.lines.close(self._now_s())
-        self._file.close()
+        for file in (self._file, self._next):
+            if file is not None:
+                file.close()
 
     def _rotated(self) -> bool:
         """Whether there is another beginning to read from. The old file has been read to its end by then."""
+        if self._next is not None:
+            return self._left_for(self._next)
         try:
             found, held = os.stat(self.path), os.fstat(self._file.fileno())
         except FileNotFoundError:
             # Between the renaming of the old file and the making of the new one.
             return False
         if (found.st_ino, found.st_dev) != (held.st_ino, held.st_dev):
-            new = self.path.open("rb")
-            self._file.close()
-            self._file = new
-        elif found.st_size < self._file.tell():
+            # Opened at once: it may be renamed in its turn before it is read.
+            self._next = self.path.open("rb")
+            self._quiet_polls = 0
+            self.rotations += 1
+            return self._left_for(self._next)
+        if found.st_size < self._file.tell():
             self._file.seek(0)
-        else:
+            self.rotations += 1
+            self.lines.close(self._now_s())
+            return True
+        return False
+
+    def _left_for(self, new: BinaryIO) -> bool:
+        """Whether the old file is left for the new one, which is read from its beginning: nothing of it is lost."""
+        self._quiet_polls += 1
+        is_over = os.fstat(new.fileno()).st_size > 0 and self._quiet_polls > _QUIET_POLLS
+        if not is_over and not self._is_closing:
             return False
-        self.rotations += 1
         self.lines.close(self._now_s())
+        self._file.close()
+        self._file, self._next = new, None
         return True
 
 

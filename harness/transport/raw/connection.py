@@ -1,8 +1,8 @@
 """One keep-alive connection: a request goes out, its answer's bytes are stamped as they come in.
 
 Owns: the socket's life for one exchange after another, silence, and the end of an answer. Does not own: which
-connection serves whom (`pool.py`), or what the bytes mean. Floor 5. Source: facts/loadgen.md section 3 (what a chunk
-costs: no await and no timer for each, one stamp before anything else).
+connection serves whom (`pool.py`), what keep-alive is (`keep_alive.py`), or what the bytes mean. Floor 5. Source:
+facts/loadgen.md section 3 (what a chunk costs: no await and no timer for each, one stamp before anything else).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from harness.transport.hang_up import HangUpPhase
+from harness.transport.keep_alive import KeepAlive
 from harness.transport.raw.http_response import MalformedResponse, ResponseParser
 from harness.transport.raw.leaving import EarlyLeave
 from harness.transport.reply import ANSWER_BYTES_MAX
@@ -22,7 +23,7 @@ _TURNS_OF_DOUBT: Final = 2
 
 
 class Silence(Exception):
-    """Nothing came for as long as the client is willing to wait."""
+    """Nothing but keep-alive came for as long as the client is willing to wait."""
 
 
 class Lost(Exception):
@@ -52,6 +53,7 @@ class Exchange:
     """
 
     response: ResponseParser = field(default_factory=ResponseParser)
+    keep_alive: KeepAlive = field(default_factory=KeepAlive)
     pieces: list[tuple[int, bytes]] = field(default_factory=list)
     size_bytes: int = 0
     fault: ExchangeFault | None = None
@@ -130,10 +132,9 @@ class Connection(asyncio.Protocol):
             # Nobody asked: the next answer on this connection could be this one's rest.
             self.abort()
             return
-        # Silence is real time, whatever clock stamps the bytes.
-        self._last_s = self._loop.time()
-        exchange.was_answered = True
         response = exchange.response
+        had_head = response.has_head
+        exchange.was_answered = True
         try:
             body = response.feed(data)
         except MalformedResponse as problem:
@@ -141,6 +142,9 @@ class Connection(asyncio.Protocol):
             return
         if self._on_bytes is not None:
             self._on_bytes(body)
+        if not exchange.keep_alive.is_all(body) or not had_head:
+            # Silence is real time, whatever clock stamps the bytes.
+            self._last_s = self._loop.time()
         if body:
             exchange.pieces.append((now_ns, body))
             exchange.size_bytes += len(body)

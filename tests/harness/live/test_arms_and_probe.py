@@ -186,6 +186,18 @@ def test_probe_says_what_there_is_and_what_a_run_can_prove(capsys: pytest.Captur
     assert TOOL["function"]["name"] == "open_door"
 
 
+def test_probe_sends_its_key_to_no_other_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-" + "very-secret-0123456789"
+    monkeypatch.setenv("A_KEY", key)
+    with in_a_thread(FaultServer({})) as server, in_a_thread(FaultServer({})) as other:
+        metrics = f"{other.url.removesuffix('/v1')}/metrics"
+        words = ["--api-key-env", "A_KEY", "--metrics-url", metrics, "--concurrency", "2", "--quiet", "--json"]
+        assert main(["probe", "--base-url", server.url, *words]) == 0
+    assert all(key.encode() in top for top in server.heads)
+    assert other.heads
+    assert not any(key.encode() in top for top in other.heads)
+
+
 def test_probe_of_a_server_without_tools(capsys: pytest.CaptureFixture[str]) -> None:
     with in_a_thread(FaultServer({}, takes_tools=False)) as server:
         assert main(["probe", "--base-url", server.url, "--concurrency", "2", "--quiet"]) == 4

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +21,10 @@ from harness.live.liveness.recovery import RecoverySettings
 from harness.live.outcome import LiveResult, live_json
 from harness.live.request import LiveRequest, Patience
 from harness.live.run import LiveRun
+from harness.transport.contract import ChatRequest, Reply, Transport, TransportOptions
+from harness.transport.raw import RawTransport
+from harness.transport.reply import ReplyBuilder
+from kernels.errors import ConfigError
 from results.findings import Kind
 from results.reader import open_run
 from results.report.markdown import render_markdown
@@ -173,6 +179,63 @@ async def test_a_neighbour_that_cannot_be_started_does_not_cost_the_run(tmp_path
     assert neighbour.toxic.endswith(" --api-key ...'")
     stored = json.loads((Path(result.summary.run_dir) / "summary.json").read_text())
     assert stored["liveness"]["neighbour"]["note"] == neighbour.note
+
+
+class Leaking:
+    """A client whose server repeats the key to every toxic request, where a short error would be cut."""
+
+    def __init__(self, inner: Transport, key: str) -> None:
+        self.inner = inner
+        self.key = key
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+    async def chat(self, request: ChatRequest) -> Reply:
+        if not request.request_id.startswith("toxic"):
+            return await self.inner.chat(request)
+        builder = ReplyBuilder(status=401)
+        builder.refused(f"{'x' * 480} {self.key}".encode())
+        return builder.reply(end_ns=1)
+
+
+@pytest.mark.asyncio
+async def test_a_key_that_a_neighbour_is_told_is_not_stored(tmp_path: Path) -> None:
+    key = "sk-" + "very-secret-0123456789-0123456789-0123456789"
+
+    def leaking(options: TransportOptions, *, now_ns: Callable[[], int]) -> Transport:
+        return Leaking(RawTransport(options, now_ns=now_ns), key)
+
+    asked = request(
+        SERVER, load=load_shape("closed", 4, None, 0.8), beside=BesidePlan(toxic=ToxicPlan("burst", block_s=0.2)),
+        store=tmp_path, credentials=Credentials(api_key=key),
+    )  # fmt: skip
+    asked = dataclasses.replace(asked, transport=leaking)
+    result = await run_against(FaultServer(answers_of(workload_of(asked))), asked)
+    neighbour = result.beside.liveness.neighbour
+    assert neighbour is not None
+    assert neighbour.requests
+    assert "xxx" in neighbour.note
+    stored = (Path(result.summary.run_dir) / "summary.json").read_text()
+    assert "xxx" in stored
+    assert key[:8] not in stored
+
+
+def test_run_that_is_only_made_holds_no_log(tmp_path: Path) -> None:
+    """As the ladder makes one, to see whether the run could be run at all."""
+    log = tmp_path / "server.log"
+    log.write_text("")
+    asked = request(SERVER, beside=BesidePlan(server_logs=(log,)))
+    # Kept: a file that the collector closes would be no better.
+    kept = LiveRun(asked)
+    assert not any(log.samefile(f"/dev/fd/{number}") for number in os.listdir("/dev/fd") if _is_open(number)), kept
+    log.unlink()
+    with pytest.raises(ConfigError, match="does not exist"):
+        LiveRun(asked)
+
+
+def _is_open(number: str) -> bool:
+    return Path(f"/dev/fd/{number}").exists()
 
 
 @pytest.mark.parametrize(

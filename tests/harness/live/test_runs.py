@@ -119,7 +119,7 @@ async def test_server_that_asks_for_an_hour_is_left_alone() -> None:
 
 
 async def test_key_is_sent_and_is_in_no_artifact(tmp_path: Path) -> None:
-    credentials = Credentials(KEY, {"X-Team": "team-secret-header"}, "--api-key-env K")
+    credentials = Credentials(KEY, {"X-Team-Token": "team-secret-header"}, "--api-key-env K")
     asked = request("http://127.0.0.1:1/v1", store=tmp_path, credentials=credentials, serial=SerialSettings(16))
     answers = answers_of(workload_of(asked))
     leaky = {**answers, next(iter(answers)): ("say", f'{{"key": "{KEY}", "head": "team-secret-header"}}')}

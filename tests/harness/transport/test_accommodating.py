@@ -26,7 +26,7 @@ Asked = list[set[str]]
 
 
 async def ask(
-    transport: str, refused: list[str], body: object, status: int, times: int = 1
+    transport: str, refused: list[str], body: object, status: int, times: int = 1, extra: dict[str, str] | None = None
 ) -> tuple[list[Reply], Asked]:
     """Replies, and the fields of each request that came."""
     asked: Asked = []
@@ -52,7 +52,8 @@ async def ask(
             # A client of its own each time, as the preflight and the run have.
             options = TransportOptions(f"http://127.0.0.1:{bound.getsockname()[1]}/v1")
             client = make(options, now_ns=lambda: next(ticks))
-            replies.append(await client.chat(ChatRequest("r", "m", [{"role": "user", "content": "x"}], stream=False)))
+            messages = [{"role": "user", "content": "x"}]
+            replies.append(await client.chat(ChatRequest("r", "m", messages, stream=False, extra=extra or {})))
             await client.close()
     finally:
         await runner.cleanup()
@@ -69,6 +70,17 @@ async def test_refused_fields_are_left_out_from_then_on(transport: str, body: ob
         {"safety_identifier", "user"}, {"user"}, set(), set(), set()
     ]  # fmt: skip
     assert all({"model", "messages", "temperature"} <= fields for fields in asked)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+async def test_refused_salt_is_left_out_and_the_reply_says_so(transport: str) -> None:
+    replies, asked = await ask(transport, ["cache_salt"], DYNAMO, 400, times=2, extra={"cache_salt": "s", "top_k": "1"})
+    assert [(reply.error, reply.omitted) for reply in replies] == [(None, frozenset({"cache_salt"}))] * 2
+    assert [("cache_salt" in fields, "top_k" in fields) for fields in asked] == [
+        (True, True), (False, True), (False, True)
+    ]  # fmt: skip
+    plain, _ = await ask(transport, [], DYNAMO, 400, extra={"cache_salt": "s"})
+    assert plain[0].omitted == frozenset()
 
 
 async def test_other_refusals_are_told_and_not_tried_again() -> None:

@@ -32,6 +32,12 @@ def tail_of(path: Path) -> LogTail:
     return LogTail(path, log_lines(), lambda: NOW_S)
 
 
+def polled(tail: LogTail) -> None:
+    """As often as it takes until a renamed file is given up."""
+    for _ in range(20):
+        tail.poll()
+
+
 def names(lines: LogLines) -> list[str]:
     return [line.text.partition("req=")[2].partition(" ")[0] for line in lines.seen]
 
@@ -69,7 +75,7 @@ def test_rotation_by_renaming_and_by_cutting(tmp_path: Path) -> None:
     with (tmp_path / "a.log.1").open("a") as log:
         log.write(LINE.format(3))
     path.write_text(LINE.format(4))
-    tail.poll()
+    polled(tail)
     assert (names(tail.lines), tail.rotations) == (["r1", "r2", "r3", "r4"], 1)
     # copytruncate: the same file, shorter than what was read of it.
     os.truncate(path, 0)
@@ -83,6 +89,54 @@ def test_rotation_by_renaming_and_by_cutting(tmp_path: Path) -> None:
     assert tail.note == ""
 
 
+def test_what_is_written_into_a_renamed_file_is_read(tmp_path: Path) -> None:
+    """logrotate renames, makes the new file, and only then tells the server, which has the old one open until then."""
+    path = tmp_path / "a.log"
+    path.write_text("")
+    tail = tail_of(path)
+    with path.open("a") as old:
+        old.write(LINE.format(1))
+        old.flush()
+        path.rename(tmp_path / "a.log.1")
+        path.touch()
+        # However long the server has nothing to say: nobody has begun the new file.
+        polled(tail)
+        assert (names(tail.lines), tail.rotations) == (["r1"], 1)
+        old.write(LINE.format(2)[:30])
+        old.flush()
+        tail.poll()
+        path.write_text(LINE.format(4))
+        tail.poll()
+        old.write(LINE.format(2)[30:] + LINE.format(3))
+    polled(tail)
+    assert (names(tail.lines), tail.rotations) == (["r1", "r2", "r3", "r4"], 1)
+    # Twice before the first has been left: neither is lost.
+    for number in (5, 6):
+        with path.open("a") as log:
+            log.write(LINE.format(number))
+        path.rename(tmp_path / f"a.log.{number}")
+        path.touch()
+        tail.poll()
+    path.write_text(LINE.format(7))
+    polled(tail)
+    tail.close()
+    assert names(tail.lines) == [f"r{number}" for number in range(1, 8)]
+    assert tail.lines.line_count == 7
+
+
+def test_run_that_ends_soon_after_a_rotation_has_both_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("")
+    tail = tail_of(path)
+    with path.open("a") as old:
+        path.rename(tmp_path / "a.log.1")
+        path.write_text(LINE.format(2))
+        tail.poll()
+        old.write(LINE.format(1))
+    tail.close()
+    assert (names(tail.lines), tail.rotations) == (["r1", "r2"], 1)
+
+
 def test_file_that_goes_away_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_text("")
@@ -91,7 +145,8 @@ def test_file_that_goes_away_is_waited_for(tmp_path: Path) -> None:
     tail.poll()
     tail.poll()
     path.write_text(LINE.format(1))
-    tail.poll()
+    polled(tail)
+    assert names(tail.lines) == ["r1"]
     tail.close()
     assert names(tail.lines) == ["r1"]
 
