@@ -95,6 +95,7 @@ def summarise(
     """Count a run's judged turns. `turns` and `judgements` are in the same order, one judgement a turn.
 
     Args:
+        partial: it ended before its plan did: by a hang, by Ctrl-C, by a crash. Such a run is not clean.
         faults: what of a stored run could not be read, in words. With any of them no run is clean.
         server_log: what the server's own log says of the run.
     """
@@ -105,9 +106,7 @@ def summarise(
     verdict, reason = with_aside(*verdict_of(manifest, counts, exercise), counts, counters)
     verdict, reason = with_serial(verdict, reason, counts, measured.served_alone)
     verdict, reason = with_server_log(verdict, reason, server_log)
-    if faults and verdict is RunVerdict.CLEAN:
-        verdict = RunVerdict.UNKNOWN
-        reason = f"what could be read is clean, but not everything could be read: {faults[0]}"
+    verdict, reason = _unless_cut_short(verdict, reason, faults=faults, is_partial=partial)
     session_rate = clopper_pearson(counts.sessions_corrupted, counts.sessions_judged)
     turn_rate = arm_rate(counts.corrupted_by_session, counts.judged_by_session)
     machine = [turn.machine for turn in turns if turn.machine is not None]
@@ -149,6 +148,19 @@ def summarise(
         verdict=verdict,
         verdict_reason=reason,
     )
+
+
+def _unless_cut_short(
+    verdict: RunVerdict, reason: str, *, faults: Sequence[str], is_partial: bool
+) -> tuple[RunVerdict, str]:
+    """Nobody knows what is missing, so it is not clean."""
+    if verdict is not RunVerdict.CLEAN:
+        return verdict, reason
+    if faults:
+        return RunVerdict.UNKNOWN, f"what could be read is clean, but not everything could be read: {faults[0]}"
+    if is_partial:
+        return RunVerdict.UNKNOWN, f"the run ended before its plan did; until then: {reason}"
+    return verdict, reason
 
 
 def _bounds(events: Sequence[int], units: Sequence[int]) -> Bounds:

@@ -18,7 +18,6 @@ from results.findings import Judgement
 from results.records import RunManifest, TurnRecord
 from results.serial.record import SerialRecord
 from results.summary import RunSummary
-from results.verdict import RunVerdict
 
 INTERRUPTED = 130
 _ONLY_THE_MACHINE_KNOWS = ("stale_reads", "torn_reads", "poisoned_reads", "decode_stale_reads", "origins",
@@ -50,8 +49,6 @@ class LiveResult:
         """0 clean, 1 corruption, 4 could not judge or cut short by the server, 130 interrupted."""
         if self.is_interrupted:
             return INTERRUPTED
-        if self.summary.partial and self.summary.verdict is RunVerdict.CLEAN:
-            return RunVerdict.UNKNOWN.exit_code
         return self.summary.exit_code()
 
 
