@@ -62,8 +62,9 @@ class Comparison:
 
 
 def compare(planted: Iterable[Planted], judged: Sequence[tuple[str, Judgement]]) -> Comparison:
-    """judged: (request id, judgement) of every turn of the run."""
-    truth = {one.request_id: one for one in planted}
+    """judged: (request id, judgement) of every turn of the run. What was planted when a turn was asked again is left
+    out: it is in no turn of the load."""
+    truth = {one.request_id: one for one in planted if one.nth == 1}
     faults: dict[str, FaultFound] = {}
     alarms: list[Judgement] = []
     seen: set[str] = set()

@@ -9,6 +9,7 @@ others pass as they are. A damaged reply comes in one go at its end, so its time
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from results.records import ExpectedCall, TurnRecord
 AnyShape = Literal["any", "sglang", "vllm", "whole"]
 _PATH: Final = "/chat/completions"
 _STREAM: Final = "text/event-stream"
+_USER: Final = re.compile(rb'"user"\s*:\s*("(?:[^"\\]|\\.)*")')
 _FRAME_FIELDS: Final = ("id", "object", "created", "model", "system_fingerprint")
 _LEAKY: Final = frozenset({"cross_talk", "wrong_call"})
 
@@ -66,7 +68,8 @@ class Planter:
         self._dosing = dosing
         self._shape = shape
         self._spare = spare_first
-        self._remembers = any(dose.fault.name in _LEAKY for dose in dosing.doses)
+        self.remembers = any(dose.fault.name in _LEAKY for dose in dosing.doses)
+        self.replied: Counter[str] = Counter()
 
     def __repr__(self) -> str:
         return f"Planter({self._dosing}, {self.tally})"
@@ -76,10 +79,7 @@ class Planter:
             return None
         self.tally.replies += 1
         self._spare -= 1
-        fate = self._dosing.fate(request.body) if self._spare < 0 else None
-        if fate is None and not self._remembers:
-            return None
-        return _Exchange(self, request.body, fate)
+        return _Exchange(self, request.body, self._dosing.fate(request.body) if self._spare < 0 else None)
 
     def shape(self, rng: np.random.Generator) -> Shape:
         return SHAPES[int(rng.integers(len(SHAPES)))] if self._shape == "any" else self._shape
@@ -90,7 +90,7 @@ class Planter:
 
 
 class _Exchange:
-    """One exchange. Without a fate it only remembers what passed."""
+    """One exchange. Without a fate it is only counted, and remembered where it might leak."""
 
     def __init__(self, planter: Planter, body: bytes, fate: Fate | None) -> None:
         self._planter = planter
@@ -108,7 +108,8 @@ class _Exchange:
         self._is_stream = content_type == _STREAM
 
     def piece(self, data: bytes) -> Sequence[bytes]:
-        self._pieces.append(data)
+        if self._fate is not None or self._planter.remembers:
+            self._pieces.append(data)
         return (data,) if self._fate is None else ()
 
     def ended(self, fault: str | None) -> Farewell:
@@ -116,6 +117,9 @@ class _Exchange:
         if fault is not None or self._status != 200:
             planter.tally.unfit += fate is not None
             return Farewell(self._pieces if fate is not None else ())
+        planter.replied[_name_of(self._body)] += 1
+        if fate is None and not planter.remembers:
+            return Farewell()
         passed = Passed(b"".join(self._pieces), self._is_stream)
         fields = _object(self._body)
         conversation = conversation_of(fields)
@@ -150,8 +154,15 @@ class _Exchange:
             whole = body_of(turn, frame)
             pieces = (whole if fate.fault.ending is Ending.WHOLE else whole[: len(whole) // 2],)
         planter.tally.planted[fate.fault.name] += 1
-        planter.on_planted(Planted(str(fields.get("user") or ""), fate.fault.name, strength))
+        name = _name_of(self._body)
+        planter.on_planted(Planted(name, fate.fault.name, strength, planter.replied[name]))
         return Farewell(pieces, fate.fault.ending)
+
+
+def _name_of(body: bytes) -> str:
+    """The request's `user`, without reading the rest of it. Inside a text its quotes would be escaped."""
+    found = _USER.search(body)
+    return "" if found is None else str(orjson.loads(found[1]))
 
 
 def _read(passed: Passed) -> Reply:

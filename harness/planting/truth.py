@@ -16,11 +16,14 @@ from results.lines import read_lines
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """request_id: the request's `user` field, as `stress` sends it; empty where the client sends none."""
+    """request_id: the request's `user` field, as `stress` sends it; empty where the client sends none. nth: which reply
+    of this name it was: a serial check asks again, and only the first one is the load's.
+    """
 
     request_id: str
     fault: str
     strength: str
+    nth: int = 1
 
 
 def read_truth(path: Path) -> list[Planted]:

@@ -248,6 +248,16 @@ def test_what_counts_as_found_right_and_false_alarm() -> None:
     assert (len(found.alarms), found.turns, found.absent, found.missed) == (1, 7, 1, 2)
 
 
+def test_what_is_planted_when_a_turn_is_asked_again_is_no_turn_of_the_load() -> None:
+    planter, planted = planter_of("token_salad=100%")
+    for _ in range(3):
+        passed(planter, request(1))
+    assert [one.nth for one in planted] == [1, 2, 3]
+    name = planted[0].request_id
+    assert compare(planted[1:], [(name, judged(None))]).missed == 0
+    assert compare(planted, [(name, judged(None))]).missed == 1
+
+
 def test_truth_file_that_is_none_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "truth.jsonl"
     with pytest.raises(ConfigError, match="there is no file"):
