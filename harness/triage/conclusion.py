@@ -104,13 +104,15 @@ def _tested(against: NamedComparison | None) -> str:
 
 
 def conclude(
-    toggles: Sequence[Toggle], outcomes: Sequence[ArmOutcome], *, base: MatrixArm | None, fewest: tuple[str, ...]
-) -> Conclusion:
+    toggles: Sequence[Toggle], outcomes: Sequence[ArmOutcome], *, base: MatrixArm | None, fewest: tuple[str, ...],
+    is_interrupted: bool = False,
+) -> Conclusion:  # fmt: skip
     """Put the arms together.
 
     Args:
         base: the arm without any toggle; None where it was not run.
         fewest: the toggles that were left when no further one could be left out; () where nobody looked for them.
+        is_interrupted: the user ended it; what was not run says nothing.
     """
     alone = [one.name for one in outcomes if one.effect is Effect.CURES and len(one.toggles) == 1]
     together = next((one for one in outcomes if len(one.toggles) > 1 and set(one.toggles) == set(fewest)), None)
@@ -124,6 +126,8 @@ def conclude(
     )
     drift = _drift(next((one for one in outcomes if one.name == AGAIN), None), base)
     sentence = _sentence(base, outcomes, cure=cure, is_alone=bool(alone), classes=classes)
+    if is_interrupted:
+        sentence = _interrupted(toggles, outcomes, sentence if cure else None)
     return Conclusion(tuple(outcomes), cure, classes, drift, sentence)
 
 
@@ -183,6 +187,14 @@ def _sentence(
     if everything is not None and everything.effect in _NO_CURE:
         return "the corruption stays with every toggle on: its cause lies outside of them"
     return "no toggle makes the corruption go away"
+
+
+def _interrupted(toggles: Sequence[Toggle], outcomes: Sequence[ArmOutcome], found: str | None) -> str:
+    """found: what was found until then, where it is a cure."""
+    run = {name for one in outcomes for name in one.toggles if one.effect is not Effect.NOT_RUN}
+    left = [toggle.name for toggle in toggles if toggle.name not in run]
+    what = f"{', '.join(left)} {'was' if len(left) == 1 else 'were'} not run" if left else "the last arm is not whole"
+    return f"interrupted: {what}" + ("" if found is None else f"; until then: {found}")
 
 
 def _hint(classes: Sequence[ClassEvidence]) -> str:

@@ -78,7 +78,7 @@ def keep(run: TriageRun, repeat: str) -> tuple[TriageRecord, MatrixRecord | None
     outcomes = () if matrix is None else tuple(
         outcome_of(name, toggles, matrix, run.failures) for name, toggles in run.arms.items() if name != BASE
     )  # fmt: skip
-    conclusion = conclude(run.plan.toggles, outcomes, base=base, fewest=run.fewest)
+    conclusion = conclude(run.plan.toggles, outcomes, base=base, fewest=run.fewest, is_interrupted=run.is_interrupted)
     if matrix is not None:
         write_matrix(run.folder, matrix)
     arms = tuple(

@@ -142,6 +142,7 @@ def test_ctrl_c_keeps_what_was_done_and_ends_the_server(tmp_path: Path) -> None:
     shown = json.loads(ended.out)
     assert shown["matrix"]["partial"] is True
     assert shown["matrix"]["runs"]
+    assert shown["conclusion"]["sentence"] == "interrupted: one was not run"
 
 
 @pytest.mark.slow
