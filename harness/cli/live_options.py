@@ -32,7 +32,7 @@ def live_options(command: F) -> F:
         click.option("--connect-timeout", default=10.0, show_default=True, type=click.FloatRange(0.01, 600),
                      metavar="S", help="For a connection."),
         click.option("--read-timeout", default=120.0, show_default=True, type=click.FloatRange(0.05, 3600),
-                     metavar="S", help="For the next byte."),
+                     metavar="S", help="For the next byte; comments that keep a stream alive do not count."),
         click.option("--metrics-url", "metrics_urls", multiple=True, metavar="URL",
                      help="Prometheus text of the server or its workers (repeatable).  [default: /metrics beside /v1]"),
         click.option("--proxies-from-environment", is_flag=True, help="Obey HTTP_PROXY and the like (not with raw)."),
