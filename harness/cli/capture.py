@@ -18,6 +18,7 @@ import click
 
 from harness.cli.live_options import duration_s
 from harness.cli.simulate import RUNS_FOLDER
+from results.report.words import plural
 
 if TYPE_CHECKING:
     # Loading these costs more than a refused command should; the command loads them when it runs.
@@ -28,6 +29,8 @@ NOTHING_RECORDED = 4
 _SIZE = re.compile(r"(\d{1,9})([KMGT]?)B?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _TOLD = (1, 2, 5)
+_SESSIONS_MAX = 512
+"""So many `stress` takes."""
 
 _HELP = """Record real traffic: a proxy in front of an OpenAI-compatible or Anthropic-compatible server, to which agents
 are pointed. Every path is passed on, replies piece by piece as they come. Chat completions, completions and messages
@@ -126,7 +129,7 @@ def _tell(stored: int) -> None:
     """At 1, 2, 5, 10, 20, 50, 100 and so on."""
     digits = str(stored)
     if int(digits[0]) in _TOLD and not digits[1:].strip("0"):
-        print(f"{stored:,} exchanges recorded", file=sys.stderr, flush=True)
+        print(f"{plural(stored, 'exchange')} recorded", file=sys.stderr, flush=True)
 
 
 def _size_bytes(text: str) -> int:
@@ -139,6 +142,8 @@ def _size_bytes(text: str) -> int:
 def _show(result: CaptureResult, *, is_json: bool) -> None:
     header = result.header
     replay = f"python run.py stress --base-url {header.upstream}/v1 --workload recorded:{result.path}"
+    # As many as there are: with more, the same ones would be sent over and over.
+    replay += f" --sessions {min(result.sessions, _SESSIONS_MAX)}" if result.sessions else ""
     if is_json:
         fields = {
             "capture_dir": str(result.path), "upstream": header.upstream, "exchanges": header.exchanges,
@@ -149,7 +154,7 @@ def _show(result: CaptureResult, *, is_json: bool) -> None:
         return
     scrubbed = ", ".join(f"{count:,} {kind}" for kind, count in header.scrubbed.items())
     passed = ", ".join(f"{path} {count:,}" for path, count in header.passed.items())
-    print(f"RECORDED  {header.exchanges:,} exchanges, which seem to be {result.sessions:,} sessions")
+    print(f"RECORDED  {plural(header.exchanges, 'exchange')}, which seem to be {plural(result.sessions, 'session')}")
     rows = [
         ("ended", f"{header.ended_by}; {result.stored_bytes / 1e6:.1f} MB stored"),
         ("scrubbed", f"{scrubbed or 'nothing was found'} ({header.scrubbing})"),

@@ -8,18 +8,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness.simulation.run import RunProgress
+from results.report.words import plural
 
 _QUIET_STEPS = 10
 """Where nobody watches a bar move, about this many lines say how far a run is."""
 
 
-RunWatcher = Callable[[RunProgress], None]
 StepWatcher = Callable[[int, int], None]
+
+
+class RunWatcher(Protocol):
+    """where: which part of the work runs, where it has several."""
+
+    def __call__(self, progress: RunProgress, where: str = "") -> None: ...
 
 
 @contextmanager
@@ -54,7 +61,7 @@ def _step_line(noun: str, done: int, total: int) -> None:
         print(f"{done} of {total} {noun}", file=sys.stderr, flush=True)
 
 
-def _ignore(_: RunProgress) -> None:
+def _ignore(progress: RunProgress, where: str = "") -> None:
     """Nobody watches."""
 
 
@@ -76,34 +83,41 @@ class _BarWatcher:
         self._bar = bar
         self._task = bar.add_task("turns", total=None, sessions="0", corrupted=0)
 
-    def __call__(self, progress: RunProgress) -> None:
+    def __call__(self, progress: RunProgress, where: str = "") -> None:
         load = progress.load
+        again = "" if progress.asked_again is None else f"asked again, alone: {progress.asked_again}"
         self._bar.update(
             self._task,
+            description=", ".join(filter(None, (where, again))) or "turns",
             total=load.turns_total,
             completed=load.turns_ended,
             sessions=f"{load.sessions_ended}/{load.sessions_total}",
             corrupted=progress.corrupted,
         )
-        if progress.asked_again is not None:
-            self._bar.update(self._task, description=f"asked again, alone: {progress.asked_again}")
 
 
 class _LineWatcher:
     def __init__(self) -> None:
         self._next_turns = 0
+        self._where = ""
 
-    def __call__(self, progress: RunProgress) -> None:
+    def __call__(self, progress: RunProgress, where: str = "") -> None:
         load = progress.load
+        part = f"{where}: " if where else ""
+        if where != self._where:
+            # Each part has a line of its own, however few turns it has.
+            self._where, self._next_turns = where, load.turns_ended + 1
         if progress.asked_again is not None:
             if progress.asked_again % _QUIET_STEPS == 1:
-                print(f"{progress.asked_again} requests asked again, on a quiet server", file=sys.stderr)
+                print(
+                    f"{part}{plural(progress.asked_again, 'request')} asked again, on a quiet server", file=sys.stderr
+                )
             return
         if load.turns_ended < self._next_turns or load.turns_ended == 0:
             return
         self._next_turns = load.turns_ended + max(1, load.turns_total // _QUIET_STEPS)
         print(
-            f"{load.turns_ended} of {load.turns_total} turns, {load.sessions_ended} of {load.sessions_total} sessions "
-            f"ended, {progress.corrupted} turns corrupted",
+            f"{part}{load.turns_ended} of {load.turns_total} turns, {load.sessions_ended} of {load.sessions_total} "
+            f"sessions ended, {plural(progress.corrupted, 'turn')} corrupted",
             file=sys.stderr,
         )

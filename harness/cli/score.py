@@ -26,8 +26,10 @@ from results.oracles.drift import Drift, judge_drift
 from results.reader import Run, open_run
 from results.records import Measured
 from results.rejudge import changed, judge_again
+from results.report.alone import alone_of
 from results.report.screen import screen
 from results.report.witness import first_corrupted
+from results.report.words import plural
 from results.server_log import LogFinding, read_server_log, server_log_notes, write_server_log
 from results.summary import summarise
 
@@ -108,7 +110,8 @@ def _judged(path: Path) -> tuple[Run, list[Judgement], list[str]]:
     run = open_run(path)
     judgements, raw_faults = judge_again(run)
     faults = [str(fault) for fault in (*run.faults, *raw_faults)]
-    for fault in faults:
+    # What was asked again alone is judged by nobody here, so its damage makes no verdict unknown.
+    for fault in (*faults, *alone_of(path)[1]):
         click.echo(f"warning: {fault}", err=True)
     return run, judgements, faults
 
@@ -156,7 +159,8 @@ def _story(turned: Sequence[tuple[Judgement, Judgement]], sides: Mapping[str, in
     if sides:
         counted = ", ".join(f"{side} {count}" for side, count in sides.items())
         lines.append(f"to blame    {counted} (corrupted turns)")
-    lines.append(f"judged anew {len(turned)} turns come out otherwise than when they were stored")
+    come, they = ("comes", "it was") if len(turned) == 1 else ("come", "they were")
+    lines.append(f"judged anew {plural(len(turned), 'turn')} {come} out otherwise than when {they} stored")
     for then, now in turned[:CHANGES_SHOWN_MAX]:
         was, is_now = then.kind or then.verdict, now.kind or now.verdict
         lines.append(f"            session {now.session} turn {now.turn}: {was} is now {is_now}")

@@ -52,8 +52,8 @@ the server, 130 interrupted (what was done is kept)."""
 @load_options
 @evidence_options
 @liveness_options
-@click.option("--blocks", default=6, show_default=True, type=click.IntRange(2, 200),
-              help="With --arm: blocks of time for each arm.")  # fmt: skip
+@click.option("--blocks", default=None, type=click.IntRange(2, 200), metavar="N",
+              help="With --arm: blocks of time for each arm.  [default: 6]")  # fmt: skip
 @click.option("--prompt-tokens", default=None, type=click.IntRange(1_800, 1_000_000), metavar="N",
               help="First message of a session.  [default: 16,000 to 24,000]")  # fmt: skip
 @click.option("--max-tokens", default=160, show_default=True, type=click.IntRange(16, 32_768), help="Of each reply.")
@@ -68,7 +68,7 @@ the server, 130 interrupted (what was done is kept)."""
 def stress_command(**arguments: Any) -> int:
     from harness.live.arms import ArmsRun, run_arms
     from harness.live.run import LiveRun, run_live
-    from harness.live.stress_request import stress_requests
+    from harness.live.stress_request import blocks_of, stress_requests
 
     requests, notes = stress_requests(arguments, duration_s(arguments["duration"]))
     is_json = bool(arguments["json"])
@@ -80,7 +80,10 @@ def stress_command(**arguments: Any) -> int:
         print(f"note: {note}", file=sys.stderr)
     with run_progress(is_quiet=bool(arguments["quiet"])) as watch:
         if len(requests) > 1:
-            arms = ArmsRun(requests, blocks=int(arguments["blocks"]), out=Path(arguments["out"]), on_progress=watch)
+            arms = ArmsRun(
+                requests, blocks=blocks_of(arguments), out=Path(arguments["out"]),
+                on_progress=lambda progress: watch(progress.run, progress.where),
+            )  # fmt: skip
             record = run_arms(arms, on_loop=lambda loop: _listen(loop, arms))
             return _show_arms(record, arms, is_json=is_json)
         run = LiveRun(requests[0].watched_by(watch))
@@ -111,7 +114,7 @@ def _show(result: LiveResult, *, is_json: bool) -> None:
 
 
 def _show_arms(record: MatrixRecord, arms: ArmsRun, *, is_json: bool) -> int:
-    from results.matrix.screen import matrix_screen
+    from harness.live.arms_screen import arms_screen
     from results.report.formats import write_reports
     from results.report.model import build_report
 
@@ -120,7 +123,7 @@ def _show_arms(record: MatrixRecord, arms: ArmsRun, *, is_json: bool) -> int:
         paths = {name: str(path) for name, path in reports.items()}
         print(json.dumps({**record.as_json(), "run_dir": str(arms.folder), "reports": paths}))
     else:
-        print(matrix_screen(record))
+        print(arms_screen(record))
         for name, path in reports.items():
             print(f"{name:<11} {path}")
         print(f"{'folder':<11} {arms.folder}\n{'repeat':<11} {record.repeat}")

@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from harness.cli.options import DEFAULT_SEED
 from harness.cli.progress import step_progress
+from results.report.words import plural
 
 if TYPE_CHECKING:
     from harness.zoo.judge import Judged
@@ -64,7 +65,7 @@ def zoo_command(context: click.Context, /, **arguments: Any) -> int | None:
     chosen = _chosen(arguments["kind"], arguments["name"])
     _refuse_incomplete(chosen)
     seeds, seed = int(arguments["seeds"]), int(arguments["seed"])
-    click.echo(f"seed {seed}, {len(chosen)} specimens", err=True)
+    click.echo(f"seed {seed}, {plural(len(chosen), 'specimen')}", err=True)
     judged = _judged(chosen, arguments["strategy"], seeds, seed)
     is_whole = len(judged) == len(chosen)
     is_expected = all(one.is_expected for one in judged)

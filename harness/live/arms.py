@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from harness.live.arms_record import ArmBlock, arms_record
 from harness.live.outcome import INTERRUPTED, LiveResult
 from harness.live.request import LiveRequest
 from harness.live.run import LiveRun, run_live
+from harness.load.generator import LoadProgress
 from harness.simulation import provenance
 from harness.simulation.run import RunProgress
 from kernels.errors import KVRaceError
@@ -26,11 +27,25 @@ from results.matrix.record import MatrixRecord
 from results.verdict import RunVerdict
 
 
+@dataclass(frozen=True, slots=True)
+class ArmsProgress:
+    """Which arm runs, in which block, counted from 1. run: all blocks so far of all arms, as if they were one run."""
+
+    arm: str
+    block: int
+    blocks: int
+    run: RunProgress
+
+    @property
+    def where(self) -> str:
+        return f"{self.arm}, block {self.block} of {self.blocks}"
+
+
 class ArmsRun:
     """`stop` may be called from a signal handler: the block that runs ends early, and no further one begins."""
 
     def __init__(
-        self, requests: Sequence[LiveRequest], *, blocks: int, out: Path, on_progress: Callable[[RunProgress], None]
+        self, requests: Sequence[LiveRequest], *, blocks: int, out: Path, on_progress: Callable[[ArmsProgress], None]
     ) -> None:
         self.requests = tuple(requests)
         self.blocks = blocks
@@ -41,6 +56,7 @@ class ArmsRun:
         self.is_interrupted = False
         self.ended_by: str | None = None
         self._on_progress = on_progress
+        self._came_to: list[RunProgress] = []
         self._run: LiveRun | None = None
 
     def stop(self) -> None:
@@ -60,9 +76,17 @@ class ArmsRun:
         self, block: int, request: LiveRequest, on_loop: Callable[[asyncio.AbstractEventLoop], None]
     ) -> LiveResult:
         """One arm's part of one block: the block's own seed, the same for every arm."""
-        own = replace(request.in_block(block), store=self.folder / RUNS, on_progress=self._on_progress)
+        name, now = request.target.name, RunProgress(LoadProgress(0, 0), 0)
+
+        def moved(progress: RunProgress) -> None:
+            nonlocal now
+            now = progress
+            self._on_progress(ArmsProgress(name, block + 1, self.blocks, _together([*self._came_to, progress])))
+
+        own = replace(request.in_block(block), store=self.folder / RUNS, on_progress=moved)
         self._run = LiveRun(own)
         result = run_live(self._run, on_loop=on_loop)
+        self._came_to.append(now)
         self.done.append(ArmBlock(request.target.name, block, result))
         return result
 
@@ -97,6 +121,12 @@ def run_arms(arms: ArmsRun, *, on_loop: Callable[[asyncio.AbstractEventLoop], No
             arms.ended_by = f"block {block} of {request.target.name}: {result.stopped_by}"
             break
     return _write(arms)
+
+
+def _together(parts: Sequence[RunProgress]) -> RunProgress:
+    """Their sums; what is asked again is of the last, which is the one that runs."""
+    load = LoadProgress(*map(sum, zip(*(astuple(part.load) for part in parts), strict=True)))
+    return RunProgress(load, sum(part.corrupted for part in parts), parts[-1].asked_again)
 
 
 def _write(arms: ArmsRun) -> MatrixRecord:

@@ -15,12 +15,14 @@ import numpy as np
 
 from harness.live.outcome import LiveResult
 from harness.live.request import LiveRequest
-from harness.search.matrix_figures import expectations_hold, matrix_verdict, seeds_that_decide
+from harness.search.matrix_figures import matrix_verdict, seeds_that_decide
 from harness.search.source import source_fingerprint
 from harness.simulation import provenance
+from results.comparison.contrast import student_bounds, why_no_interval
 from results.matrix.folder import RUNS
 from results.matrix.record import MatrixArm, MatrixRecord, MatrixRun, NamedComparison
 from results.report.client_lag import lag_notes
+from results.report.words import plural
 from results.server_log import server_log_notes
 from results.stats.arm_rate import arm_rate, small_sample_caveat
 from results.stats.holm import holm
@@ -74,7 +76,8 @@ def arms_record(
         configuration_diff={"server.base_url": dict(servers)},
         verdict=verdict,
         verdict_reason=reason,
-        expectations_hold=expectations_hold(arms),
+        # Of a scenario one knows what it must show; of a server nobody does.
+        expectations_hold=None,
         notes=(*_notes(len(comparisons), blocks, ended_by), *_lag(done), *_said(done)),
         wall_s=round(sum(one.result.summary.wall_s for one in done), 3),
     )
@@ -84,7 +87,7 @@ def _notes(comparison_count: int, blocks: int, ended_by: str | None) -> list[str
     notes = ["Each seed is one block of time: the arms ran it next to each other, in turns, with the same workload."]
     enough = seeds_that_decide(comparison_count)
     if blocks < enough:
-        notes.append(f"{blocks} blocks cannot decide any comparison; it takes {enough} or more.")
+        notes.append(f"{plural(blocks, 'block')} cannot decide any comparison; it takes {enough} or more.")
     if ended_by is not None:
         notes.append(f"Ended early: {ended_by}.")
     return notes
@@ -141,14 +144,15 @@ def _arm(
     kinds = sum((Counter(one.kinds) for one in summaries), Counter[str]())
     return MatrixArm(
         scenario=request.target.name, summary=f"{request.load.words()} against {request.target.base_url}",
-        expect="clean", expectation_held=None if verdict is RunVerdict.UNKNOWN else verdict is RunVerdict.CLEAN,
+        expect="", expectation_held=None,
         seeds=len(blocks), seeds_judged=len(rates), seeds_corrupted=sum(count > 0 for count in hits),
         seeds_unknown=sum(one.verdict is RunVerdict.UNKNOWN for one in summaries),
         sessions=sum(one.sessions for one in summaries), sessions_judged=judged, sessions_corrupted=sum(hits),
         session_rate=rate.estimate if judged else None, session_ci95=(rate.low, rate.high) if judged else None,
         ci_method=rate.method, rate_min=min(rates, default=None), rate_max=max(rates, default=None),
         rate_bound=None if bound is None else bound.largest, session_bound=None if bound is None else bound.independent,
-        zero=None if bound is None else bound.sentence(), caveat=small_sample_caveat(len(rates)), control=control,
+        zero=None if bound is None else bound.sentence(cluster="block"),
+        caveat=small_sample_caveat(len(rates)) if judged else None, control=control,
         p_vs_control=None if against is None else against.p,
         p_vs_control_holm=None if against is None else against.p_holm,
         turns=sum(one.turns for one in summaries), turns_corrupted=sum(one.turns_corrupted for one in summaries),
@@ -172,7 +176,7 @@ def _verdict(blocks: Sequence[ArmBlock]) -> tuple[RunVerdict, str]:
         return RunVerdict.UNKNOWN, f"block {unknown.block}: {unknown.result.summary.verdict_reason}"
     if not blocks:
         return RunVerdict.UNKNOWN, "no block was run"
-    return RunVerdict.CLEAN, f"no corruption in {judged:,} sessions of {len(blocks)} blocks"
+    return RunVerdict.CLEAN, f"no corruption in {plural(judged, 'session')} of {plural(len(blocks), 'block')}"
 
 
 def _comparisons(names: Sequence[str], by_arm: dict[str, list[ArmBlock]]) -> tuple[NamedComparison, ...]:
@@ -200,14 +204,14 @@ def _comparison(first: str, second: str, by_arm: dict[str, list[ArmBlock]]) -> N
         return plain
     rng = np.random.default_rng(_RESAMPLING_SEED)
     found = paired_difference([mine for mine, _ in pairs], [other for _, other in pairs], rng=rng)
-    is_seen = found.seeds_higher + found.seeds_lower > 0
+    interval = student_bounds(found)
     return replace(
         plain,
         difference=found.difference,
-        ci95=(max(-1.0, found.interval_t.low), min(1.0, found.interval_t.high)) if is_seen else None,
+        ci95=interval,
         p=found.p_permutation,
         smallest_p=max(2.0 ** (1 - found.seed_count), 2 / (RESAMPLE_COUNT + 1)),
         seeds_higher=found.seeds_higher,
         seeds_lower=found.seeds_lower,
-        reason=_METHOD if is_seen else "no block differs, so no interval can be given",
+        reason=_METHOD if interval is not None else why_no_interval(found, "block"),
     )

@@ -19,7 +19,8 @@ from harness.live.server_logs.zones import zone_offset_s
 from harness.simulation import provenance
 from kernels.errors import ConfigError
 
-_RECOVERY_PATIENCE_S = 30.0
+_RECOVERY_PATIENCE_S = (5.0, 30.0)
+"""At least and at most, for one answer after the load."""
 _REPEATED = ("log_zone", "hang_timeout", "toxic", "toxic_block", "toxic_tokens", "recovery_wait")
 
 
@@ -36,16 +37,20 @@ def beside_plan(arguments: Mapping[str, Any], arm: str | None, arms: Sequence[st
     for file in logs:
         # A wrong name is told before the server is asked for anything.
         opened(file).close()
-    hang_timeout_s, read_timeout_s = arguments["hang_timeout"], float(arguments["read_timeout"])
+    read_timeout_s = float(arguments["read_timeout"])
+    hang_timeout_s = read_timeout_s / 2 if arguments["hang_timeout"] is None else float(arguments["hang_timeout"])
     wants_recovery, wait_s = arguments["recovery"], arguments["recovery_wait"]
     if wants_recovery is False and wait_s is not None:
         raise ConfigError("--recovery-wait has nothing to wait for with --no-recovery", key="--recovery-wait")
     wait_s = RecoverySettings().wait_s if wait_s is None else float(wait_s)
-    settings = RecoverySettings(wait_s, min(read_timeout_s, _RECOVERY_PATIENCE_S))
+    least_s, most_s = _RECOVERY_PATIENCE_S
+    # Whoever says early that a server hangs does not wait much longer for the one that did.
+    patience_s = min(read_timeout_s, most_s, max(least_s, 2 * hang_timeout_s or most_s))
+    settings = RecoverySettings(wait_s, patience_s)
     return BesidePlan(
         server_logs=tuple(logs),
         log_offset_s=None if zone is None else zone_offset_s(zone, provenance.utc_now()),
-        hang_timeout_s=read_timeout_s / 2 if hang_timeout_s is None else float(hang_timeout_s),
+        hang_timeout_s=hang_timeout_s,
         recovery=None if wants_recovery is False else settings,
         recovers_after_cuts_only=wants_recovery is None and arm is not None,
         toxic=_toxic(arguments, is_alone=arm is None),

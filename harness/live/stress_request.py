@@ -7,8 +7,10 @@ Floor 5. Source: ours.
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -44,10 +46,12 @@ from harness.transport.over_openai import OpenAITransport
 from harness.transport.raw import RawTransport
 from kernels.engine.shared import SharedModel
 from kernels.errors import ConfigError
+from results.layout import new_run_folder, remove_folder
 
 TRANSPORTS: Final[Mapping[str, MakeTransport]] = MappingProxyType(
     {"raw": RawTransport, "aiohttp": AiohttpTransport, "openai": OpenAITransport}
 )
+DEFAULT_BLOCKS: Final = 6
 _REPEATED: Final[Mapping[str, str]] = MappingProxyType({
     "sessions": "--sessions", "duration": "--duration", "prompt_tokens": "--prompt-tokens",
     "max_tokens": "--max-tokens", "tokens_max": "--tokens-max", "workload": "--workload", "transport": "--transport",
@@ -66,6 +70,14 @@ def targets_of(arguments: Mapping[str, Any]) -> tuple[Target, ...]:
     if base_url is None:
         raise ConfigError("no server is named; give --base-url http://HOST:PORT/v1", key="--base-url")
     return (target_of(base_url, is_permitted=is_permitted),)
+
+
+def blocks_of(arguments: Mapping[str, Any]) -> int:
+    """Of each arm. Raises: ConfigError where there are no arms to divide the time between."""
+    blocks = arguments["blocks"]
+    if blocks is not None and not arguments["arms"]:
+        raise ConfigError("--blocks belongs to --arm: one server is loaded without blocks", key="--blocks")
+    return DEFAULT_BLOCKS if blocks is None else int(blocks)
 
 
 def credentials_of(arguments: Mapping[str, Any]) -> Credentials:
@@ -103,6 +115,7 @@ def stress_requests(
     """
     targets, make, credentials = targets_of(arguments), transport_of(arguments), credentials_of(arguments)
     load = load_of(arguments, duration_s)
+    blocks_of(arguments)
     if len(targets) > 1 and duration_s is not None:
         raise ConfigError("arms are compared over --blocks, each of them the same work; leave --duration out",
                           key="--duration")  # fmt: skip
@@ -124,6 +137,9 @@ def stress_requests(
     arms = [target.name for target in targets] if len(targets) > 1 else []
     besides = [beside_plan(arguments, target.name if arms else None, arms) for target in targets]
     requests, notes, rooms = [], [], []
+    if not is_compared:
+        # An arm among others is kept where its comparison is, and not here.
+        _refuse_unwritable(Path(arguments["out"]))
     for target, beside in zip(targets, besides, strict=True):
         options = options_for(target, arguments, credentials)
         model, odd, room = asyncio.run(_look(make, options, arguments, credentials, spec, files, task))
@@ -196,7 +212,7 @@ def repeat_words(arguments: Mapping[str, Any], targets: tuple[Target, ...], mode
     words += ["--model", model]
     words += [*load_words(arguments), *beside_words(arguments)]
     if len(targets) > 1:
-        words += ["--blocks", str(arguments["blocks"])]
+        words += ["--blocks", str(blocks_of(arguments))]
     for name, option in _REPEATED.items():
         if arguments[name] is not None:
             words += [option, str(arguments[name])]
@@ -215,6 +231,16 @@ def repeat_words(arguments: Mapping[str, Any], targets: tuple[Target, ...], mode
     if arguments["is_permitted"]:
         words.append(PERMISSION)
     return shlex.join(words)
+
+
+def _refuse_unwritable(out: Path) -> None:
+    """A disk that takes nothing is told before a server is asked. Effect: none that lasts. Raises: StorageProblem."""
+    made = [folder for folder in (out, *out.parents) if not os.path.exists(folder)]
+    remove_folder(new_run_folder(out, ".to-be-removed"))
+    for folder in made:
+        # A run that is refused for something else leaves nothing behind.
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _overrides(assignments: tuple[str, ...]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from results.comparison.errors import NotComparable
 from results.comparison.sides import Side
+from results.report.words import plural
 
 _WORKLOAD = "workload."
 _TOOL = "kvrace"
@@ -70,13 +71,16 @@ def _other_sessions(first: Side, second: Side) -> str | None:
     is_same_seed = set(first.cells) == set(second.cells)
     if not is_same_seed and shared:
         numbers = sorted(mine[secrets] for secrets in shared)
-        what = f"{len(shared)} sessions are in both (first: session {numbers[0]}) though their seeds differ"
+        are = "is" if len(shared) == 1 else "are"
+        what = f"{plural(len(shared), 'session')} {are} in both (first: session {numbers[0]}) though their seeds differ"
         return f"{what}, so one conversation would count twice"
     if is_same_seed:
         plans = [{number: secrets for number, (secrets, _) in side.sessions.items()} for side in (first, second)
                  if side.sessions is not None]  # fmt: skip
         other = [number for number in plans[0].keys() & plans[1].keys() if plans[0][number] != plans[1][number]]
         if other:
-            what = f"seed and workload are the same, yet {len(other)} sessions differ (first: session {min(other)})"
+            differ = "differs" if len(other) == 1 else "differ"
+            sessions = f"{plural(len(other), 'session')} {differ} (first: session {min(other)})"
+            what = f"seed and workload are the same, yet {sessions}"
             return f"{what}: they were planned by other code"
     return None

@@ -17,13 +17,16 @@ from scipy import stats
 
 from results.comparison.comparable import differing
 from results.comparison.sides import Side
+from results.report.words import plural
 from results.stats.holm import ALPHA
 from results.stats.intervals import LEVEL, Interval, wilson
-from results.stats.seeds import RESAMPLE_COUNT, paired_difference
+from results.stats.seeds import RESAMPLE_COUNT, PairedDifference, paired_difference
 from results.stats.two_arms import boschloo
 
 _RESAMPLING_SEED = 22811
 _EXACT_SPLITS_MAX = 20_000
+_NO_WIDTH = 1e-9
+"""Rates that are equal on paper differ by less than this, for they are quotients of floats."""
 _ONE_RUN = (
     "each side is one run, and the sessions of a run share prefixes and loads: the interval and p take them as"
     " independent and claim too much; compare arms over seeds"
@@ -89,9 +92,20 @@ def contrast(first: Side, second: Side, name: str) -> Contrast:
     pairs = [(mine, theirs) for mine, theirs in rates if mine is not None and theirs is not None]
     if len(pairs) > 1:
         left_out = len(first.cells) + len(second.cells) - 2 * len(pairs)
-        note = f"; {left_out} runs without a partner of the same seed are left out" if left_out else ""
+        note = f"; without a partner of the same seed, and left out: {plural(left_out, 'run')}" if left_out else ""
         return _of_pairs(plain, pairs, f"paired permutation test over seeds, Student's interval{note}")
     return _of_groups(plain, first, second, common)
+
+
+def student_bounds(found: PairedDifference) -> Bounds | None:
+    """None where all pairs differ by the same: no spread is seen then, and the interval would be a point."""
+    low, high = found.interval_t.low, found.interval_t.high
+    return (max(-1.0, low), min(1.0, high)) if high - low > _NO_WIDTH else None
+
+
+def why_no_interval(found: PairedDifference, unit: str) -> str:
+    differs = f"every {unit} differs by the same" if found.seeds_higher + found.seeds_lower else f"no {unit} differs"
+    return f"{differs}, so no interval can be given"
 
 
 def _by_sessions(plain: Contrast, first: Side, second: Side) -> Contrast:
@@ -127,17 +141,16 @@ def _by_sessions(plain: Contrast, first: Side, second: Side) -> Contrast:
 
 def _of_pairs(plain: Contrast, pairs: Sequence[tuple[float, float]], method: str) -> Contrast:
     found = paired_difference([mine for mine, _ in pairs], [theirs for _, theirs in pairs], rng=_rng())
-    is_seen = found.seeds_higher + found.seeds_lower > 0
-    interval = (max(-1.0, found.interval_t.low), min(1.0, found.interval_t.high))
+    interval = student_bounds(found)
     return replace(
         plain,
         count_first=len(pairs),
         count_second=len(pairs),
         difference=found.difference,
-        ci95=interval if is_seen else None,
+        ci95=interval,
         p=found.p_permutation,
         smallest_p=max(2.0 ** (1 - len(pairs)), 2 / (RESAMPLE_COUNT + 1)),
-        method=method if is_seen else f"no {plain.unit} differs, so no interval can be given",
+        method=method if interval is not None else why_no_interval(found, plain.unit),
     )
 
 

@@ -65,7 +65,7 @@ def arm_of_matrix(arm: MatrixArm, record: MatrixRecord, runs: Sequence[JudgedRun
     return ArmPart(
         name=arm.scenario,
         summary=arm.summary,
-        expect=arm.expect,
+        expect=arm.expect or None,
         expectation_held=arm.expectation_held,
         verdict=arm.verdict,
         verdict_reason=arm.verdict_reason,
@@ -90,6 +90,9 @@ def arm_of_matrix(arm: MatrixArm, record: MatrixRecord, runs: Sequence[JudgedRun
 
 def comparison_part(found: NamedComparison) -> ComparisonPart:
     low, high = found.ci95 or (None, None)
+    if low == high:
+        # An older version stored a point where no spread was seen.
+        low = high = None
     return ComparisonPart(
         name=found.name,
         first=found.first,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from results.report.client_lag import lag_notes
+from results.report.words import plural
 from results.server_log import LogFinding, server_log_notes
 from results.vacuity import HOST_COUNTERS, host_counter
 
@@ -48,8 +49,9 @@ def liveness_notes(counters: Counters) -> list[str]:
         notes.append("Stuck queue: by the server's own gauges nothing ran and requests waited.")
     if "recovered" in counters:
         left = int(counters.get("requests_left_behind", 0))
+        were = "was" if left == 1 else "were"
         well = "answered small requests" if counters["recovered"] else "did NOT answer a small request"
-        notes.append(f"After the load the server {well}; {left} requests were left behind in its gauges.")
+        notes.append(f"After the load the server {well}; {plural(left, 'request')} {were} left behind in its gauges.")
     if "neighbour_ttft_ratio" in counters:
         low, high = counters["neighbour_ttft_ratio_low"], counters["neighbour_ttft_ratio_high"]
         notes.append(

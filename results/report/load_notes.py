@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from results.phases import phases_of
 from results.report.gather import JudgedRun
+from results.report.repeats import repeats_note
 from results.report.words import plural
 from results.verdict import WARM_UP_CORRUPTED, WARM_UP_TURNS
 
@@ -17,6 +18,7 @@ from results.verdict import WARM_UP_CORRUPTED, WARM_UP_TURNS
 def load_notes(judged: JudgedRun) -> list[str]:
     """Nothing for a load without phases, warm-up and hanging up."""
     notes = [f"Phase {phase}: {figures.words()}." for phase, figures in phases_of(judged.pairs).items()]
+    notes += filter(None, [repeats_note(judged.summary.counters)])
     return notes + _aside(judged, judged.summary.counters)
 
 

@@ -33,6 +33,10 @@ _ONE_RUN = (
 _SEEDS = (
     "The independent unit is the seed: sessions of one run share prefixes and load-backs, whole runs share nothing."
 )
+_BLOCKS = (
+    "The independent unit is the block of time, which stands where a seed does: sessions of one block share prefixes "
+    "and a server."
+)
 _LIVE = (
     "The interval takes the sessions of this run as independent, yet those that ran at the same time shared a server: "
     "a claim needs several blocks of time or several runs."
@@ -98,7 +102,7 @@ def _of_matrix(matrix: StoredMatrix) -> Report:
     differing, common = settings.compared([arm.configuration for arm in record.arms])
     focus = _focus(arms)
     return Report(
-        title=f"{plural(len(arms), 'arm')} over {plural(len(record.seeds), 'seed')}",
+        title=f"{plural(len(arms), 'arm')} over {_units(record)}",
         summary="",
         path=str(matrix.path),
         is_matrix=True,
@@ -117,10 +121,10 @@ def _of_matrix(matrix: StoredMatrix) -> Report:
         settings=common,
         facts=_matrix_facts(record),
         repeat=(
-            ("repeat the matrix, or go on with it", record.repeat),
+            ("repeat it" if _is_live(record) else "repeat the matrix, or go on with it", record.repeat),
             ("write this report", f"python run.py report {matrix.path}"),
         ),
-        assumption=_SEEDS,
+        assumption=_BLOCKS if _is_live(record) else _SEEDS,
         notes=tuple(_matrix_notes(record)),
         faults=(*faults, *raw_faults),
     )
@@ -138,9 +142,19 @@ def _begun(judged: JudgedRun) -> list[str]:
     return [f"Interrupted: {summary.sessions} of {wanted} sessions had begun; what was done was kept."]
 
 
+def _is_live(record: MatrixRecord) -> bool:
+    """Its arms are servers, and no scenarios."""
+    return any("server" in arm.configuration for arm in record.arms)
+
+
+def _units(record: MatrixRecord) -> str:
+    count = len(record.seeds)
+    return f"{plural(count, 'block')} of time" if _is_live(record) else plural(count, "seed")
+
+
 def _matrix_notes(record: MatrixRecord) -> list[str]:
     notes = list(record.notes)
-    if record.expectations_hold is not None:
+    if record.expectations_hold is not None and not _is_live(record):
         held = "Every arm did" if record.expectations_hold else "Not every arm did"
         notes.append(f"{held} what its scenario expects.")
     if record.sequential is not None:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from results.findings import CORRUPTION_KINDS
 from results.records import RunManifest
+from results.report.repeats import repeats_note
 from results.report.witness import Witness, difference_at, expected_text, race_lines, received_text
 from results.report.words import byte_size, harmless, percent, percent_interval, plural
 from results.stats.intervals import clopper_pearson
@@ -94,7 +95,8 @@ def _kinds(summary: RunSummary) -> Table:
 def _assumption(summary: RunSummary) -> Text:
     kinds = "A session counts under its first kind. " if summary.kinds else ""
     assumed = "The intervals take sessions as independent, yet those of one run share prefixes and loads:"
-    return Text(f"{kinds}{assumed} a claim needs more seeds.", style="dim")
+    repeats = repeats_note(summary.counters)
+    return Text(f"{kinds}{assumed} a claim needs more seeds.{f' {repeats}' if repeats else ''}", style="dim")
 
 
 def _evidence(summary: RunSummary) -> list[RenderableType]:

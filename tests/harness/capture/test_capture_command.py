@@ -76,7 +76,8 @@ def test_an_agent_is_recorded_until_ctrl_c(tmp_path: Path) -> None:
         assert any(b"not-a-real-key-77" in top for top in server.heads), "the server gets the key"
     shown = json.loads(ended.out)
     assert (ended.code, shown["exchanges"], shown["sessions"], shown["ended_by"]) == (0, 1, 1, "interrupted")
-    assert shown["replay"].endswith(f"--workload recorded:{shown['capture_dir']}")
+    assert shown["replay"].endswith(f"--workload recorded:{shown['capture_dir']} --sessions 1")
+    assert "1 exchange recorded\n" in ended.err
     (exchange,) = read_capture(Path(shown["capture_dir"])).exchanges
     assert exchange.reply.tool_calls[0].name == "open_door"
     assert not any(b"not-a-real-key" in path.read_bytes() for path in Path(shown["capture_dir"]).iterdir())

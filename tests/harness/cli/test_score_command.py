@@ -129,3 +129,18 @@ def test_what_is_not_whole_is_never_clean(tmp_path: Path, capsys: pytest.Capture
     assert "what could be read is clean, but not everything could be read" in captured.out
     assert "INTERRUPTED" not in captured.out
     assert "warning: turns.jsonl" in captured.err
+
+
+def test_a_half_record_of_what_was_asked_alone_is_told_as_a_report_tells_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = stored(tmp_path, sound(100, 0))
+    (path / "divergence.json").write_text('{"schema": "kvrace-serial/1", "asked')
+    warnings = []
+    for command in ("score", "report"):
+        assert main([command, str(path)]) == 0, "the verdict does not rest on it"
+        shown = capsys.readouterr().err.splitlines()
+        warnings.append([line for line in shown if line.startswith("warning: ")])
+    assert warnings[0] == warnings[1]
+    assert "divergence.json" in warnings[0][0]
+    assert len(warnings[0]) == 1

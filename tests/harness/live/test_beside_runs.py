@@ -289,6 +289,9 @@ def test_defaults_hang_on_the_other_options(tmp_path: Path) -> None:
     assert (plan.hang_timeout_s, plan.recovery) == (20.0, RecoverySettings(2.0, 30.0))
     assert not plan.recovers_after_cuts_only
     assert beside_words(WORDS) == []
+    for hang_timeout_s, patience_s in ((1.0, 5.0), (8.0, 16.0), (0.0, 30.0)):
+        recovery = beside_plan({**WORDS, "hang_timeout": hang_timeout_s}, None, []).recovery
+        assert recovery == RecoverySettings(2.0, patience_s)
     # Six blocks of two servers should not be asked twelve times whether they are well.
     assert beside_plan(WORDS, "on", ["on", "off"]).recovers_after_cuts_only
     assert not beside_plan({**WORDS, "recovery": True}, "on", ["on", "off"]).recovers_after_cuts_only
