@@ -75,10 +75,9 @@ def convert_value(key: str, entry: Entry, kind: Any) -> Any:
     except msgspec.ValidationError as error:
         allowed = allowed_values(kind)
         reason = "is not one of the allowed values" if allowed else _reason(str(error), kind)
-        what = f"{key} = {_shown(entry.value)}: {reason}"
-        raise ConfigError(
-            what, key=key, value=entry.value, allowed=allowed, file=entry.file, line=entry.line
-        ) from error
+        wrong = _first_not_in(allowed, value) if allowed and _is_tuple(kind) else entry.value
+        what = f"{key} = {_shown(wrong)}: {reason}"
+        raise ConfigError(what, key=key, value=wrong, allowed=allowed, file=entry.file, line=entry.line) from error
 
 
 def allowed_values(kind: Any) -> tuple[str, ...]:
@@ -92,6 +91,12 @@ def allowed_values(kind: Any) -> tuple[str, ...]:
     if _is_tuple(kind):
         return allowed_values(get_args(kind)[0])
     return ()
+
+
+def _first_not_in(allowed: tuple[str, ...], value: Any) -> Any:
+    """Of a list, the one word that is wrong; the value itself where it is no list."""
+    words = value if isinstance(value, list) else []
+    return next((word for word in words if word not in allowed), value)
 
 
 def _is_tuple(kind: Any) -> bool:

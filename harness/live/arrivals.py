@@ -68,7 +68,9 @@ class LoadShape:
             scale = "" if self.time_scale == 1.0 else f", times x {self.time_scale:g}"
             return f"trace replay, {self.sessions} sessions{scale}"
         if self.kind == "ramp":
-            return f"ramp, {self.sessions} sessions, {self.rate:g} to {self.rate_end:g} a second over {self.span_s:g} s"
+            return (
+                f"ramp, {self.sessions} sessions, {self.rate:g} to {self.rate_end:g} a second over {self.span_s:.3g} s"
+            )
         bursts = ""
         if self.burstiness is not None:
             bursts = f", burstiness {self.burstiness:g} (CV {self.burstiness**-0.5:.3g})"

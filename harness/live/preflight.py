@@ -71,7 +71,12 @@ async def list_models(options: TransportOptions) -> ModelList:
     except TimeoutError:
         raise EnvironmentProblem(f"{url} does not answer", remedy="check --base-url, and that it is up") from None
     except aiohttp.ClientError as problem:
-        what = f"{url} cannot be reached: {problem}"
+        # The library's own sentence names its arguments; a refused connection needs none of that.
+        is_refused = isinstance(problem, aiohttp.ClientConnectorError) and isinstance(
+            problem.os_error, ConnectionRefusedError
+        )
+        why = "nobody listens there" if is_refused else str(problem)
+        what = f"{url} cannot be reached: {why}"
         raise EnvironmentProblem(what, remedy="check --base-url, and that the server is up") from None
     if status in (401, 403):
         raise unusable(EngineProtocolError("http_status", status=status), options.base_url)

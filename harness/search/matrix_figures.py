@@ -17,6 +17,7 @@ from harness.search.job import Arm, Job
 from harness.search.matrix import MatrixPlan, PlannedComparison
 from harness.search.record import RunRecord
 from harness.search.statistics import compare_seeds, seed_statistics
+from results.comparison.contrast import student_bounds, why_no_interval
 from results.matrix.folder import RUNS
 from results.matrix.record import MatrixArm, MatrixRun, NamedComparison
 from results.report.words import plural
@@ -112,18 +113,17 @@ def _comparison(planned: PlannedComparison, by_arm: RecordsByArm) -> NamedCompar
     )  # fmt: skip
     if found is None:
         return plain
-    # Where no seed differs, its spread cannot be seen either, and Student's interval would be a point.
-    is_seen = found.seeds_higher + found.seeds_lower > 0
+    interval = student_bounds(found)
     return replace(
         plain,
         seeds=found.seed_count,
         difference=found.difference,
-        ci95=(max(-1.0, found.interval_t.low), min(1.0, found.interval_t.high)) if is_seen else None,
+        ci95=interval,
         p=found.p_permutation,
         smallest_p=max(2.0 ** (1 - found.seed_count), 2 / (RESAMPLE_COUNT + 1)),
         seeds_higher=found.seeds_higher,
         seeds_lower=found.seeds_lower,
-        reason=_METHOD if is_seen else "no seed differs, so no interval can be given",
+        reason=_METHOD if interval is not None else why_no_interval(found, "seed"),
     )
 
 

@@ -53,6 +53,6 @@ def small_sample_caveat(cluster_count: int) -> str | None:
     if cluster_count >= CLUSTERS_ENOUGH:
         return None
     return (
-        f"only {cluster_count} seeds or blocks: from fewer than {CLUSTERS_ENOUGH} their spread is poorly known, so "
-        "intervals may be too narrow or very wide; run more before you claim a rate"
+        f"too few seeds or blocks ({cluster_count}): from fewer than {CLUSTERS_ENOUGH} their spread is poorly known, "
+        "so intervals may be too narrow or very wide; run more before you claim a rate"
     )

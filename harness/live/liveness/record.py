@@ -32,7 +32,7 @@ class Silence:
         return self.found_s - self.since_s
 
     def short(self) -> str:
-        return f"HANG: no byte on any stream for {self.lasted_s:.1f} s, with {self.open_count} requests open"
+        return f"HANG: no byte on any stream for {self.lasted_s:.1f} s, requests open: {self.open_count}"
 
     def words(self) -> str:
         what = "HANG" if self.is_hang else "stall"

@@ -71,7 +71,7 @@ def test_every_option_can_be_overridden_with_its_own_text() -> None:
     [
         ("cache.index_k", "bf17", "cache.index_k = 'bf17': is not one of the allowed values (did you mean 'bf16'?)"),
         ("cache.hicache", "maybe", "allowed: true, false"),
-        ("cache.ungated", "c4,c5", "cache.ungated = 'c4,c5': is not one of the allowed values"),
+        ("cache.ungated", "c4,c5", "cache.ungated = 'c5': is not one of the allowed values"),
         ("cache.device_token", "1", "unknown key 'cache.device_token' (did you mean 'cache.device_tokens'?); allowed:"),
         ("cach.index_k", "bf16", "unknown section 'cach' (did you mean 'cache'?); allowed: cache, engine"),
         ("sessions", "3", "unknown key 'sessions'; allowed: extends, summary, expect, [cache]"),
@@ -95,6 +95,7 @@ def test_every_option_can_be_overridden_with_its_own_text() -> None:
         ("cache.device_tokens", "20000", "does not fit into cache.device_tokens = 20000"),
         ("cache.decode_tokens", "20000", "does not fit into cache.decode_tokens = 20000"),
         ("cache.host_tokens", "20000", "does not fit into cache.host_tokens = 20000"),
+        ("cache.ungated", "c4,index-k", "cache.ungated = 'index-k': is not one of the allowed values (did you mean"),
         ("delays.h2d.indexk", "constant:1us", "'h2d.indexk' is not a delay point (did you mean 'h2d.index_k'?)"),
         ("delays.h2d.c4", "normal:1us", "'normal' is not a delay distribution"),
         ("delays.h2d.c4", "constant:3", "'3' has no known time unit"),

@@ -118,7 +118,7 @@ async def test_open_requests_come_to_their_own_end_before_the_run_does() -> None
     assert len(said) == 1
     for patience_s in (40.0, 400.0):
         silences, said = await silences_of(script, {"a": 0.0, "b": 8.0}, until_s=60.0, patience_s=patience_s)
-        assert said == ["HANG: no byte on any stream for 30.0 s, with 2 requests open"]
+        assert said == ["HANG: no byte on any stream for 30.0 s, requests open: 2"]
 
 
 @pytest.mark.parametrize("gap_s", [0.1, 3.0, 9.0])
