@@ -66,7 +66,7 @@ def test_two_doses_give_the_log_odds_ratio_and_its_sandwich() -> None:
     assert (found.terms[0].high - found.terms[0].low) / 2 * 100 == pytest.approx(3.182446 * error, rel=1e-4)
     assert found.rate_at({"delay_us": 100.0}) == pytest.approx(rates[1])
     assert found.rate_at({"delay_us": 50.0}) == pytest.approx(1 / (1 + exp(-found.intercept - slope / 2)))
-    assert "only 4 seeds" in (found.caveat or "")
+    assert "seeds or blocks (4)" in (found.caveat or "")
 
 
 def test_two_terms_are_told_apart() -> None:

@@ -118,7 +118,7 @@ def test_an_arm_without_events_is_bounded_by_its_seeds() -> None:
 
 def test_few_clusters_come_with_a_warning() -> None:
     assert small_sample_caveat(10) is None
-    assert "only 5 seeds" in (small_sample_caveat(5) or "")
+    assert "seeds or blocks (5)" in (small_sample_caveat(5) or "")
 
 
 def test_the_bootstrap_resamples_whole_seeds() -> None:

@@ -69,7 +69,7 @@ def test_text_begins_with_the_totals(capsys: pytest.CaptureFixture[str]) -> None
         "ZOO 1 specimen of 1 class: 2 of 2 switches found and named as expected (1 wrong fix among them)"
     )
     assert "  checked_behind_the_copy" in out
-    assert err.splitlines() == ["seed 22811, 1 specimens", "1 of 1 specimens"]
+    assert err.splitlines() == ["seed 22811, 1 specimen", "1 of 1 specimens"]
 
 
 def test_what_is_not_as_expected_ends_with_1(
