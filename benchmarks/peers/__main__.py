@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack
 
 from benchmarks.peers.found import Found
 from benchmarks.peers.naming import named
+from benchmarks.peers.ours import NAME as OURS
 from benchmarks.peers.ours import ours
 from benchmarks.peers.page import refill_page
 from benchmarks.peers.process import TargetProcess, target_process
@@ -76,7 +77,7 @@ async def _measure(record: Record, arguments: argparse.Namespace, kit: Mapping[s
             record.runs += await _one_seed(seed, kit, processes, reader)
             record.load_average.append(round(os.getloadavg()[0], 1))
             record.keep()
-        if ours.__name__ in kit:
+        if OURS in kit:
             record.replays = [await _replays(name, processes[name], record.runs) for name in processes]
         record.keep()
 

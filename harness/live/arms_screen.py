@@ -6,19 +6,22 @@ figures (`arms_record.py`), files and pages (`results/report`). Pure. Floor 5. S
 
 from __future__ import annotations
 
-from results.matrix.record import MatrixArm, MatrixRecord, NamedComparison
-from results.matrix.screen import p_text
-from results.report.tables import Cell, markdown_table
-from results.report.words import percent, percent_interval, plural
+from results.matrix.record import MatrixRecord
+from results.matrix.screen import difference_cells, rate_cells
+from results.report.tables import markdown_table
+from results.report.words import plural
 
 
 def arms_screen(record: MatrixRecord) -> str:
     """The whole screen; its first line can be grepped."""
     headings = ["arm", "verdict", "corrupted sessions", "rate", "95 %", "single blocks", "p against last", "p, Holm"]
-    parts = [f"{_headline(record)}\n", markdown_table(headings, [_arm_cells(arm) for arm in record.arms])]
+    parts = [
+        f"{_headline(record)}\n",
+        markdown_table(headings, [[arm.scenario, *rate_cells(arm)] for arm in record.arms]),
+    ]
     if record.comparisons:
         headings = ["first - second", "blocks", "difference", "95 %", "p", "p, Holm", "decided"]
-        parts.append(markdown_table(headings, [_comparison_cells(one) for one in record.comparisons]))
+        parts.append(markdown_table(headings, [[one.name, *difference_cells(one)] for one in record.comparisons]))
     parts.append("".join(f"{line}\n" for line in _footnotes(record)))
     return "\n".join(parts)
 
@@ -37,28 +40,3 @@ def _footnotes(record: MatrixRecord) -> list[str]:
     lines += [f"{arm.scenario}: {arm.zero}." for arm in record.arms if arm.zero is not None]
     lines += dict.fromkeys(f"Caveat: {arm.caveat}." for arm in record.arms if arm.caveat is not None)
     return [*lines, *record.notes]
-
-
-def _arm_cells(arm: MatrixArm) -> list[Cell]:
-    return [
-        arm.scenario,
-        str(arm.verdict),
-        f"{arm.sessions_corrupted:,} of {arm.sessions_judged:,}",
-        percent(arm.session_rate),
-        percent_interval(*arm.session_ci95) if arm.session_ci95 is not None else None,
-        percent_interval(arm.rate_min, arm.rate_max) if arm.rate_min is not None and arm.rate_max is not None else None,
-        p_text(arm.p_vs_control),
-        p_text(arm.p_vs_control_holm),
-    ]
-
-
-def _comparison_cells(one: NamedComparison) -> list[Cell]:
-    return [
-        one.name,
-        one.seeds,
-        None if one.difference is None else f"{100 * one.difference:+.1f} points",
-        None if one.ci95 is None else f"{100 * one.ci95[0]:+.1f} to {100 * one.ci95[1]:+.1f}",
-        p_text(one.p),
-        p_text(one.p_holm),
-        {True: "yes", False: "no", None: None}[one.decided],
-    ]

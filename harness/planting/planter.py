@@ -95,6 +95,7 @@ class _Exchange:
     def __init__(self, planter: Planter, body: bytes, fate: Fate | None) -> None:
         self._planter = planter
         self._body = body
+        self._name = _name_of(body)
         self._fate = fate
         self._pieces: list[bytes] = []
         self._status = 0
@@ -117,7 +118,7 @@ class _Exchange:
         if fault is not None or self._status != 200:
             planter.tally.unfit += fate is not None
             return Farewell(self._pieces if fate is not None else ())
-        planter.replied[_name_of(self._body)] += 1
+        planter.replied[self._name] += 1
         if fate is None and not planter.remembers:
             return Farewell()
         passed = Passed(b"".join(self._pieces), self._is_stream)
@@ -154,8 +155,7 @@ class _Exchange:
             whole = body_of(turn, frame)
             pieces = (whole if fate.fault.ending is Ending.WHOLE else whole[: len(whole) // 2],)
         planter.tally.planted[fate.fault.name] += 1
-        name = _name_of(self._body)
-        planter.on_planted(Planted(name, fate.fault.name, strength, planter.replied[name]))
+        planter.on_planted(Planted(self._name, fate.fault.name, strength, planter.replied[self._name]))
         return Farewell(pieces, fate.fault.ending)
 
 

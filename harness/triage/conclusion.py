@@ -105,7 +105,7 @@ def _tested(against: NamedComparison | None) -> str:
 
 def conclude(
     toggles: Sequence[Toggle], outcomes: Sequence[ArmOutcome], *, base: MatrixArm | None, fewest: tuple[str, ...],
-    is_interrupted: bool = False,
+    is_interrupted: bool,
 ) -> Conclusion:  # fmt: skip
     """Put the arms together.
 

@@ -76,6 +76,14 @@ def _arm_cells(arm: MatrixArm) -> list[Cell]:
     return [
         arm.scenario,
         arm.expect,
+        *rate_cells(arm),
+        percent(arm.host_hit_share),
+    ]
+
+
+def rate_cells(arm: MatrixArm) -> list[Cell]:
+    """Verdict, corrupted of judged, rate, its interval, range, both p."""
+    return [
         str(arm.verdict),
         f"{arm.sessions_corrupted:,} of {arm.sessions_judged:,}",
         percent(arm.session_rate),
@@ -83,18 +91,19 @@ def _arm_cells(arm: MatrixArm) -> list[Cell]:
         percent_interval(arm.rate_min, arm.rate_max) if arm.rate_min is not None and arm.rate_max is not None else None,
         p_text(arm.p_vs_control),
         p_text(arm.p_vs_control_holm),
-        percent(arm.host_hit_share),
     ]
 
 
 def _comparison_cells(one: NamedComparison) -> list[Cell]:
-    interval = None if one.ci95 is None else f"{100 * one.ci95[0]:+.1f} to {100 * one.ci95[1]:+.1f}"
+    return [one.name, one.factor, *difference_cells(one)]
+
+
+def difference_cells(one: NamedComparison) -> list[Cell]:
+    """How many units, difference, its interval, both p, decided or not."""
     return [
-        one.name,
-        one.factor,
         one.seeds,
         None if one.difference is None else f"{100 * one.difference:+.1f} points",
-        interval,
+        None if one.ci95 is None else f"{100 * one.ci95[0]:+.1f} to {100 * one.ci95[1]:+.1f}",
         p_text(one.p),
         p_text(one.p_holm),
         {True: "yes", False: "no", None: None}[one.decided],

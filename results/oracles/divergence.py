@@ -140,7 +140,7 @@ def _judge(replies: TurnReplies, noise: NoiseFloor) -> tuple[Verdict, str]:
         return Verdict.VIOLATED, f"right when served alone, and under load: {why}"
     if corrupt is not None:
         return Verdict.UNKNOWN, "corrupt when served alone as well: load is not what makes it so"
-    unjudged = [one for one in (*serial, *loaded) if one.judgement.verdict is Verdict.UNKNOWN and not _has_come(one)]
+    unjudged = [one for one in (*serial, *loaded) if one.judgement.verdict is Verdict.UNKNOWN and not has_come(one)]
     if unjudged:
         return Verdict.UNKNOWN, f"{len(unjudged)} of its replies could not be judged"
     return _by_split(replies, noise)
@@ -193,7 +193,7 @@ def _conclusion(turns: Sequence[Divergence]) -> tuple[Verdict, str]:
     return Verdict.OK, f"all {len(turns)} turns say the same alone and under load"
 
 
-def _has_come(one: Observed) -> bool:
+def has_come(one: Observed) -> bool:
     """A whole reply that no oracle can judge, since nobody knows the right one: its text can still be compared."""
     turn = one.turn
     return not turn.has_answer and turn.error is None and turn.finish_reason is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from results.findings import Kind, Verdict
-from results.oracles.divergence import Divergence, DivergenceReport, Observed, TurnReplies
+from results.oracles.divergence import Divergence, DivergenceReport, Observed, TurnReplies, has_come
 from results.serial.record import Freshness, Rescored, SerialTurn
 from results.serial.rescoring import judge_rescored
 
@@ -62,9 +62,7 @@ class Asked:
 
 
 def _speaks(one: Observed) -> bool:
-    if one.judgement.verdict is not Verdict.UNKNOWN:
-        return True
-    return not one.turn.has_answer and one.turn.finish_reason is not None
+    return one.judgement.verdict is not Verdict.UNKNOWN or has_come(one)
 
 
 @dataclass(frozen=True, slots=True)
